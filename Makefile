@@ -1,0 +1,57 @@
+# Thin: each target installs what is missing, then calls CMake. `make` alone says what there is.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+SOURCES = find $(wildcard include src cli tests bench examples) -name '*.h' -o -name '*.cpp'
+
+.DEFAULT_GOAL := help
+.PHONY: help packages build dev demo test bench format format-check install clean
+
+help:
+	@echo "make demo          build, then run the method on the embedded digits"
+	@echo "make test          check formatting, run every test, and the fast ones under sanitizers"
+	@echo "make build         the program, at build/release/remblai"
+	@echo "make bench         build and run the benchmarks"
+	@echo "make format        format the C++ files; format-check only looks"
+	@echo "make install       into PREFIX, $(PREFIX) unless given"
+	@echo "make clean         remove build/"
+	@echo "Missing Debian packages are installed first: scripts/install-packages --list names them."
+
+packages:
+	@scripts/install-packages
+
+build: packages
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --parallel $(JOBS)
+
+dev: packages
+	@cmake --preset dev --log-level=WARNING
+	@cmake --build --preset dev --parallel $(JOBS)
+
+demo: build
+	@build/release/remblai demo
+
+# One after the other, so that the cheap check comes first and the verdict last.
+test:
+	@$(MAKE) --no-print-directory format-check
+	@$(MAKE) --no-print-directory build
+	@ctest --preset release --parallel $(JOBS)
+	@$(MAKE) --no-print-directory dev
+	@ctest --preset dev --parallel $(JOBS)
+	@echo "make test: formatting, all tests, and the fast tests under sanitizers passed"
+
+bench: packages
+	@cmake --preset release --log-level=WARNING -D REMBLAI_BUILD_BENCH=ON
+	@cmake --build --preset release --parallel $(JOBS) --target remblai_bench
+	@build/release/remblai_bench
+
+format: packages
+	@$(SOURCES) | xargs clang-format -i
+
+format-check: packages
+	@$(SOURCES) | xargs clang-format --dry-run --Werror
+
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,194 @@
+// Flags from for_each_option: the name, the default and the help text come from there and nowhere else.
+// Numbers are parsed strictly: the whole text, finite, in range of the type.
+#include "arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+
+namespace remblai::cli {
+namespace {
+
+constexpr std::string_view given = "given";
+
+/// The names a person may type: all but `given`, which is what a file stands for.
+template <class Enum>
+std::vector<std::string> choices(Enum value) {
+  std::vector<std::string> result;
+  for (std::string_view name : names(value)) {
+    if (name != given) result.emplace_back(name);
+  }
+  return result;
+}
+
+template <class Number>
+bool parse_all(const std::string& text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  return code == std::errc() && stop == end;
+}
+
+void parse(const std::string& flag, const std::string& text, double& field, std::string*) {
+  double value = 0;
+  if (!parse_all(text, value) || !std::isfinite(value)) {
+    throw Error(fmt::format("{}: '{}' is not a finite number; write it like 0.05 or 1e-6", flag, text));
+  }
+  field = value;
+}
+
+void parse(const std::string& flag, const std::string& text, int& field, std::string*) {
+  int value = 0;
+  if (!parse_all(text, value)) {
+    throw Error(fmt::format("{}: '{}' is not a whole number between {} and {}", flag, text,
+                            std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+  }
+  field = value;
+}
+
+template <class Enum>
+void parse(const std::string& flag, const std::string& text, Enum& field, std::string* file) {
+  const auto all = names(field);
+  const auto found = std::find(all.begin(), all.end(), text);
+  if (found != all.end() && *found != given) {
+    field = static_cast<Enum>(found - all.begin());
+    return;
+  }
+  if constexpr (requires { Enum::given; }) {
+    if (file && std::filesystem::exists(io::parse_spec(text).path)) {
+      field = Enum::given;
+      *file = text;
+      return;
+    }
+  }
+  const std::vector<std::string> allowed = choices(field);
+  throw Error(fmt::format("{}: '{}' is {} {}{}", flag, text,
+                          file ? "neither an existing file nor one of" : "not one of",
+                          fmt::join(allowed, ", "), suggestion(text, allowed)));
+}
+
+std::string type_of(double, bool) { return "NUMBER"; }
+std::string type_of(int, bool) { return "INTEGER"; }
+template <class Enum>
+std::string type_of(Enum value, bool file) {
+  return fmt::format("{}{}", fmt::join(choices(value), "|"), file ? "|FILE" : "");
+}
+
+std::string text_of(double value) { return fmt::format("{}", value); }
+std::string text_of(int value) { return fmt::format("{}", value); }
+template <class Enum>
+std::string text_of(Enum value) {
+  return std::string(name(value));
+}
+
+const char* heading(std::string_view name) {
+  if (name == "neighbours" || name == "knn-metric") return group::prediction;
+  if (name == "threads") return group::running;
+  return group::method;
+}
+
+/// `file` receives the path where the option accepts one; null where it does not.
+template <class Field>
+void add_option(CLI::App& command, const std::string& name, Field& field, const std::string& help,
+                std::string* file, const std::string& default_text = "") {
+  const std::string flag = "--" + name;
+  command
+      .add_option(
+          flag,
+          [flag, &field, file](const CLI::results_t& results) {
+            parse(flag, results.back(), field, file);
+            return true;
+          },
+          help)
+      ->type_name(type_of(field, file != nullptr))
+      ->default_str(default_text.empty() ? text_of(field) : default_text)
+      ->group(heading(name));
+}
+
+}  // namespace
+
+CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& value,
+                      const std::string& help, const std::string& type) {
+  return command.add_option(flag, value, help)->type_name(type)->group(group::files);
+}
+
+CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
+                      const std::string& help, const char* heading) {
+  return command.add_flag(flag, value, help)->group(heading);
+}
+
+void add_options(CLI::App& command, FitArguments& arguments) {
+  for_each_option(arguments.options, [&](const char* name, auto& field, const char* help) {
+    using Field = std::remove_reference_t<decltype(field)>;
+    std::string* file = nullptr;
+    if constexpr (std::is_same_v<Field, MetricChoice>) file = &arguments.metric;
+    if constexpr (std::is_same_v<Field, PriorChoice>) file = &arguments.prior;
+    add_option(command, name, field, help, file);
+  });
+}
+
+void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
+                 const std::string& default_text) {
+  for_each_option(options, [&](const char* name, auto& field, const char* help) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) return;
+    add_option(command, name, field, help, nullptr, default_text);
+  });
+}
+
+void add_transpose(CLI::App& command, bool& transpose) {
+  add_flag(command, "--transpose", transpose, "points are the columns of their files, not the rows",
+           group::files);
+}
+
+void add_propagate(CLI::App& command, bool& propagate) {
+  add_flag(command, "--propagate", propagate,
+           "labels through the transport plan, not from nearest neighbours", group::prediction);
+}
+
+void add_quiet(CLI::App& command, bool& quiet) {
+  add_flag(command, "--quiet", quiet, "no progress and no summary", group::running);
+}
+
+void add_json(CLI::App& command, bool& json) {
+  add_flag(command, "--json", json, "the result as JSON on standard output, and nothing else there",
+           group::running);
+}
+
+void add_help(CLI::App& command) {
+  command.set_help_flag("-h,--help", "this text")->group(group::running);
+}
+
+std::string suggestion(std::string_view text, const std::vector<std::string>& candidates) {
+  const auto edits = [&](std::string_view other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      std::size_t diagonal = row[0]++;
+      for (std::size_t j = 0; j < other.size(); ++j) {
+        const std::size_t change = diagonal + (text[i] != other[j]);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
+      }
+    }
+    return row.back();
+  };
+  const std::string* best = nullptr;
+  std::size_t fewest = std::max<std::size_t>(2, text.size() / 2) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t count = edits(candidate);
+    if (count < fewest && count < candidate.size()) {
+      fewest = count;
+      best = &candidate;
+    }
+  }
+  return best ? fmt::format(" (did you mean '{}'?)", *best) : "";
+}
+
+}  // namespace remblai::cli

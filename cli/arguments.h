@@ -1,0 +1,66 @@
+// Command-line flags: those made from the options of the library, and the few that the command line adds.
+// Every refusal is an Error that names the flag.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "remblai/options.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace remblai::cli {
+
+/// Headings of the help text.
+namespace group {
+inline constexpr const char* files = "Files";
+inline constexpr const char* method = "Method";
+inline constexpr const char* prediction = "Prediction";
+inline constexpr const char* running = "Running";
+}  // namespace group
+
+/// What `adapt` and `fit` need to begin.
+struct FitArguments {
+  std::string source, source_labels, source_weights;
+  std::string target, target_labels, target_weights;
+  std::string metric, prior;  ///< files, where Options says `given`
+  bool transpose = false;
+  Options options;
+};
+
+struct RunArguments {
+  bool quiet = false;
+  bool json = false;
+};
+
+/// A flag that takes a path (or path:name). `type` is what the help shows: FILE or DIR.
+CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& value,
+                      const std::string& help, const std::string& type = "FILE");
+
+CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
+                      const std::string& help, const char* heading);
+
+/// One flag for every option of the library.
+void add_options(CLI::App& command, FitArguments& arguments);
+
+/// Only the options named. With `default_text` the help shows that in place of the library's default.
+void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
+                 const std::string& default_text = "");
+
+void add_transpose(CLI::App& command, bool& transpose);
+void add_propagate(CLI::App& command, bool& propagate);
+void add_quiet(CLI::App& command, bool& quiet);
+void add_json(CLI::App& command, bool& json);
+
+/// --help, under the heading of the flags that only concern running. The last flag of a command.
+void add_help(CLI::App& command);
+
+/// " (did you mean 'x'?)" with the candidate nearest to `text`, or nothing when none is near.
+std::string suggestion(std::string_view text, const std::vector<std::string>& candidates);
+
+}  // namespace remblai::cli

@@ -1,0 +1,33 @@
+// The subcommands: each function adds one to the program.
+// Parsing only stores what to do; main runs it afterwards and returns its exit code.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace remblai::cli {
+
+/// Exit codes of the program.
+enum Exit : int {
+  success = 0,
+  bad_input = 2,       ///< nothing was written
+  not_converged = 3,   ///< results were written
+  interrupted = 130,   ///< by Ctrl-C; what was reached is written
+};
+
+/// What a subcommand does once the command line is parsed.
+using Action = std::function<int()>;
+
+void add_adapt(CLI::App& app, Action& action);
+void add_fit(CLI::App& app, Action& action);
+void add_map(CLI::App& app, Action& action);
+void add_predict(CLI::App& app, Action& action);
+void add_evaluate(CLI::App& app, Action& action);
+void add_info(CLI::App& app, Action& action);
+void add_demo(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+
+}  // namespace remblai::cli

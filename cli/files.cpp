@@ -1,0 +1,167 @@
+// Reading what the flags name, and writing results in one move.
+// Everything that can be refused is refused here, before the fit starts.
+#include "files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/spd.h"
+
+namespace remblai::cli {
+namespace fs = std::filesystem;
+namespace {
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || fs::equivalent(a, b, ignored);
+}
+
+Domain load_domain(const std::string& name, const std::string& points, const std::string& labels,
+                   const std::string& weights, bool transpose) {
+  Domain domain;
+  domain.points = load_points(points, labels, transpose);
+  if (!weights.empty()) domain.weights = io::read_vector(weights);
+  domain.validate(name);
+  return domain;
+}
+
+Matrix load_definite(const std::string& flag, const std::string& spec, Index dimension) {
+  Matrix matrix = io::read_points(spec);
+  if (matrix.rows() != dimension || matrix.cols() != dimension) {
+    throw Error(fmt::format("{} {}: the matrix is {} x {}, the points have {} coordinates; give a "
+                            "{} x {} matrix",
+                            flag, spec, matrix.rows(), matrix.cols(), dimension, dimension,
+                            dimension));
+  }
+  spd::require(matrix, fmt::format("{} {}", flag, spec));
+  return matrix;
+}
+
+[[noreturn]] void refuse_output(const std::string& path, const std::string& cause) {
+  throw Error(fmt::format("--out {}: {}; choose a place that can be written to", path, cause));
+}
+
+}  // namespace
+
+Matrix load_points(const std::string& spec, const std::string& labels, bool transpose) {
+  std::string without;
+  if (!labels.empty()) {
+    const io::Spec points_at = io::parse_spec(spec), labels_at = io::parse_spec(labels);
+    if (!labels_at.name.empty() && same_file(points_at.path, labels_at.path)) {
+      without = points_at.path + ":" + labels_at.name;
+    }
+  }
+  return io::read_points(spec, transpose, without);
+}
+
+Labels load_labels(const std::string& spec, const std::string& flag, Index points) {
+  Labels labels = io::read_labels(spec);
+  if (labels.size() != points) {
+    throw Error(fmt::format("{} {}: {} labels for {} points; give one label a point{}", flag, spec,
+                            labels.size(), points,
+                            points == 1 || labels.size() == 1
+                                ? " (--transpose if the points are columns)"
+                                : ""));
+  }
+  return labels;
+}
+
+void require_dimension(const std::string& flag, Index columns, const std::string& other,
+                       Index dimension) {
+  if (columns == dimension) return;
+  throw Error(
+      fmt::format("{}: the points have {} coordinates, but those of {} have {}; both need the same "
+                  "(--transpose if points are columns; a label column in a .csv is left out when "
+                  "the labels flag names it as FILE:COLUMN)",
+                  flag, columns, other, dimension));
+}
+
+Problem load_problem(const FitArguments& arguments) {
+  arguments.options.validate();
+  Problem problem;
+  problem.source = load_domain("source", arguments.source, arguments.source_labels,
+                               arguments.source_weights, arguments.transpose);
+  if (!arguments.source_labels.empty()) {
+    problem.source.labels =
+        load_labels(arguments.source_labels, "--source-labels", problem.source.size());
+  }
+  problem.target = load_domain("target", arguments.target, arguments.target_labels,
+                               arguments.target_weights, arguments.transpose);
+  const Index dimension = problem.source.dimension();
+  require_dimension("--target", problem.target.dimension(), "--source", dimension);
+  if (arguments.options.metric == MetricChoice::given) {
+    problem.metric = load_definite("--metric", arguments.metric, dimension);
+  }
+  if (arguments.options.prior == PriorChoice::given) {
+    problem.prior = load_definite("--prior", arguments.prior, dimension);
+  }
+  return problem;
+}
+
+void require_writable(const std::string& path, const std::string& extension) {
+  const fs::path file(path);
+  if (file.extension() != extension) {
+    throw Error(fmt::format("--out {}: the result is a {} file; end its name in {}", path,
+                            extension.substr(1), extension));
+  }
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder");
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(folder.c_str(), W_OK | X_OK) != 0 || !fs::is_directory(folder, ignored)) {
+    refuse_output(path, fmt::format("folder {}: {}", folder.string(),
+                                    errno ? std::strerror(errno) : "not a folder"));
+  }
+}
+
+OutputFolder::OutputFolder(const std::string& path) : path_(path) {
+  std::error_code error;
+  std::vector<std::string> missing;
+  for (fs::path folder = fs::absolute(path).lexically_normal(); !fs::exists(folder, error);
+       folder = folder.parent_path()) {
+    if (error) refuse_output(path, error.message());
+    missing.insert(missing.begin(), folder.string());
+  }
+  fs::create_directories(path, error);
+  if (error) refuse_output(path, error.message());
+  if (!fs::is_directory(path, error)) refuse_output(path, "that is a file, not a folder");
+  created_ = std::move(missing);
+  aside_ = (fs::path(path) / ".remblai-XXXXXX").string();
+  if (!mkdtemp(aside_.data())) {
+    const std::string cause = std::strerror(errno);
+    aside_.clear();
+    refuse_output(path, cause);
+  }
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  if (!aside_.empty()) fs::remove_all(aside_, ignored);
+  for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder) {
+    if (!fs::remove(*folder, ignored)) break;  // not empty: it holds results
+  }
+}
+
+std::string OutputFolder::file(const std::string& name) {
+  const fs::path place = fs::path(path_) / name;
+  std::error_code ignored;
+  if (fs::is_directory(place, ignored)) refuse_output(place.string(), "that is a folder");
+  names_.push_back(name);
+  return (fs::path(aside_) / name).string();
+}
+
+void OutputFolder::publish() {
+  for (const std::string& name : names_) {
+    std::error_code error;
+    fs::rename(fs::path(aside_) / name, fs::path(path_) / name, error);
+    if (error) refuse_output((fs::path(path_) / name).string(), error.message());
+  }
+}
+
+}  // namespace remblai::cli

@@ -1,0 +1,54 @@
+// Files of the command line: domains read from their arguments, and results that appear all or not at all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "remblai/domain.h"
+
+namespace remblai::cli {
+
+/// Points of `spec`; when `labels` names a column of the same file, without that column.
+Matrix load_points(const std::string& spec, const std::string& labels, bool transpose);
+
+/// Labels of `spec`, one for each of `points` points. `flag` is how the user calls them.
+Labels load_labels(const std::string& spec, const std::string& flag, Index points);
+
+/// Both domains, the prior and the metric, checked against each other. Target labels stay out: they
+/// are there to score with.
+Problem load_problem(const FitArguments& arguments);
+
+/// Throws Error unless points with `columns` coordinates fit a problem with `dimension` of them.
+void require_dimension(const std::string& flag, Index columns, const std::string& other,
+                       Index dimension);
+
+/// Throws Error unless a file of that name, with that extension, could be written.
+void require_writable(const std::string& path, const std::string& extension);
+
+/// A folder of results. Files are written aside and moved into place together; until then the folder
+/// shows nothing of them, and if they never are, a folder that was made for them goes away again.
+class OutputFolder {
+ public:
+  /// Makes the folder, and its parents, where needed. Throws Error when it cannot be written to.
+  explicit OutputFolder(const std::string& path);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  /// Where to write the result called `name`.
+  std::string file(const std::string& name);
+
+  /// Moves everything into place.
+  void publish();
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::string path_;
+  std::string aside_;                 // inside path_, so that moving is renaming
+  std::vector<std::string> created_;  // folders made, outermost first
+  std::vector<std::string> names_;
+};
+
+}  // namespace remblai::cli

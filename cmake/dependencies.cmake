@@ -1,0 +1,56 @@
+# Finds every dependency, then reports all that are missing at once, by their Debian names.
+include_guard()
+
+find_package(PkgConfig QUIET)
+set(missing_packages "")
+if(NOT PkgConfig_FOUND)
+  list(APPEND missing_packages pkg-config)
+endif()
+
+# The CMake package `name`, from the Debian package `debian`; further arguments go to find_package.
+macro(require_package name debian)
+  find_package(${name} QUIET ${ARGN})
+  if(NOT ${name}_FOUND)
+    list(APPEND missing_packages ${debian})
+  endif()
+endmacro()
+
+# The pkg-config module `module` as PkgConfig::`target`, from the Debian package `debian`.
+macro(require_module target module debian)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${target} QUIET IMPORTED_TARGET ${module})
+  endif()
+  if(NOT ${target}_FOUND)
+    list(APPEND missing_packages ${debian})
+  endif()
+endmacro()
+
+require_package(Eigen3 libeigen3-dev 3.4)
+require_package(fmt libfmt-dev 9)
+require_package(nlohmann_json nlohmann-json3-dev)
+require_package(OpenMP build-essential)
+require_package(ZLIB zlib1g-dev)
+require_module(OPENBLAS openblas libopenblas-dev)
+require_module(LAPACKE lapacke liblapacke-dev)
+require_module(HIGHWAY libhwy libhwy-dev)
+require_module(LEMON lemon liblemon-dev)
+require_module(LIBZIP libzip libzip-dev)
+require_module(MATIO matio libmatio-dev)
+if(REMBLAI_BUILD_CLI)
+  require_package(CLI11 libcli11-dev)
+endif()
+if(REMBLAI_BUILD_TESTS)
+  require_package(GTest libgtest-dev)
+  require_package(rapidcheck librapidcheck-dev)
+endif()
+if(REMBLAI_BUILD_BENCH)
+  require_package(benchmark libbenchmark-dev)
+endif()
+
+if(missing_packages)
+  list(JOIN missing_packages " " missing_packages)
+  message(
+    FATAL_ERROR
+      "Missing, by their Debian names: ${missing_packages}\n"
+      "Install them with scripts/install-packages, or with: apt-get install ${missing_packages}")
+endif()

@@ -1,0 +1,20 @@
+# cmake -DOUTPUT=sample_files.cpp "-DFILES=a|b|c" -P embed.cmake
+# Writes the C++ file that src/sample_files.h declares: the bytes of the files, in the order given.
+# They become string literals, which a compiler reads many times faster than lists of numbers.
+string(REPLACE "|" ";" FILES "${FILES}")
+set(literals "")
+foreach(file IN LISTS FILES)
+  file(READ ${file} bytes HEX)
+  file(SIZE ${file} size)
+  string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
+  string(APPEND literals "      std::string_view(\"${bytes}\", ${size}),\n")
+endforeach()
+file(
+  WRITE ${OUTPUT}
+  "// Made by cmake/embed.cmake.\n"
+  "#include \"sample_files.h\"\n\n"
+  "namespace remblai {\n\n"
+  "const std::array<std::string_view, 6>& sample_files() {\n"
+  "  static const std::array<std::string_view, 6> files = {\n${literals}  };\n"
+  "  return files;\n}\n\n"
+  "}  // namespace remblai\n")

@@ -1,0 +1,86 @@
+# The test programs and what else ctest runs.
+# A test whose name contains "Slow" gets the label "slow"; the sanitizer run leaves those out.
+include(GoogleTest)
+
+# Every test of `target`, once it is built. RapidCheck draws the same cases every time.
+function(discover target)
+  foreach(kind fast slow)
+    if(kind STREQUAL "fast")
+      set(filter "-*Slow*")
+    else()
+      set(filter "*Slow*")
+    endif()
+    gtest_discover_tests(
+      ${target}
+      TEST_LIST ${target}_${kind}
+      TEST_FILTER ${filter}
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT RC_PARAMS=seed=1781)
+  endforeach()
+endfunction()
+
+add_executable(
+  remblai_tests
+  tests/domain_test.cpp
+  tests/exact_test.cpp
+  tests/fit_test.cpp
+  tests/io_test.cpp
+  tests/linalg_test.cpp
+  tests/map_test.cpp
+  tests/metric_test.cpp
+  tests/model_io_test.cpp
+  tests/model_test.cpp
+  tests/options_test.cpp
+  tests/predict_test.cpp
+  tests/preprocess_test.cpp
+  tests/report_test.cpp
+  tests/sample_test.cpp
+  tests/simd_test.cpp
+  tests/spd_test.cpp
+  tests/transport_test.cpp)
+target_include_directories(remblai_tests PRIVATE src tests)
+target_compile_definitions(
+  remblai_tests
+  PRIVATE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+          REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
+          REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+target_link_libraries(
+  remblai_tests PRIVATE remblai remblai_flags fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB
+                        GTest::gtest_main rapidcheck_gtest)
+discover(remblai_tests)
+
+if(REMBLAI_BUILD_CLI)
+  add_executable(remblai_cli_tests tests/cli/cli_test.cpp)
+  target_include_directories(remblai_cli_tests PRIVATE tests)
+  target_compile_definitions(
+    remblai_cli_tests
+    PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>"
+            REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+            REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
+            REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  target_link_libraries(remblai_cli_tests PRIVATE remblai remblai_flags fmt::fmt
+                                                  nlohmann_json::nlohmann_json GTest::gtest_main)
+  add_dependencies(remblai_cli_tests remblai_cli)
+  discover(remblai_cli_tests)
+
+  # NumPy comes from the system's Python, whatever other one stands first in PATH.
+  find_program(REMBLAI_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+  find_program(REMBLAI_PYTHON python3)
+  if(REMBLAI_PYTHON)
+    add_test(
+      NAME Cli.numpy_opens_a_model
+      COMMAND
+        ${REMBLAI_PYTHON} ${PROJECT_SOURCE_DIR}/tests/cli/numpy_opens_model.py
+        $<TARGET_FILE:remblai_cli> ${PROJECT_SOURCE_DIR}/data/mnist-shift
+        ${PROJECT_BINARY_DIR}/numpy_opens_model)
+    set_tests_properties(Cli.numpy_opens_a_model PROPERTIES SKIP_RETURN_CODE 77 LABELS fast)
+  endif()
+
+  add_test(
+    NAME Install.a_consumer_project_builds_and_runs
+    COMMAND
+      ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DVERSION=${PROJECT_VERSION}
+      -DWORK=${PROJECT_BINARY_DIR}/consumer -DGENERATOR=${CMAKE_GENERATOR}
+      -DCOMPILER=${CMAKE_CXX_COMPILER} -P ${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake)
+  set_tests_properties(Install.a_consumer_project_builds_and_runs PROPERTIES LABELS slow)
+endif()

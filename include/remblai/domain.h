@@ -1,0 +1,39 @@
+// What the caller brings: two clouds of points, and the matrices that may stand for prior or metric.
+#pragma once
+
+#include <string_view>
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// A cloud of points. Labels and weights may be empty.
+struct Domain {
+  Matrix points;   ///< one point a row
+  Labels labels;   ///< one integer a point, or empty
+  Vector weights;  ///< non-negative with a positive sum, or empty: every point counts the same
+
+  Index size() const { return points.rows(); }
+  Index dimension() const { return points.cols(); }
+  bool labelled() const { return labels.size() > 0; }
+
+  /// Throws Error unless the domain can be used: at least one point, finite coordinates, labels and
+  /// weights of the right length. `name` ("source", "target") opens the message.
+  void validate(std::string_view name) const;
+
+  /// The weights divided by their sum; 1/size each when none were given.
+  Vector probabilities() const;
+};
+
+/// Two domains of one dimension.
+struct Problem {
+  Domain source;
+  Domain target;
+  Matrix prior;   ///< d x d, symmetric positive definite; read when Options::prior is `given`
+  Matrix metric;  ///< d x d, symmetric positive definite; read when Options::metric is `given`
+};
+
+/// Throws Error naming the first row and column that hold NaN or an infinity.
+void require_finite(const Matrix& values, std::string_view name);
+
+}  // namespace remblai

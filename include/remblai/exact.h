@@ -1,0 +1,28 @@
+// Exact transport (lambda = 0) by the network simplex method.
+#pragma once
+
+#include <vector>
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// One entry of a sparse plan.
+struct Mass {
+  Index source = 0;
+  Index target = 0;
+  double amount = 0;
+};
+
+struct ExactPlan {
+  std::vector<Mass> masses;  ///< at most m + n - 1, ordered by source, then target
+  Vector f, g;               ///< optimal dual: f_i + g_j <= c_ij, with equality where mass moves
+  double cost = 0;           ///< <G, c>
+  double gap = 0;            ///< cost - <p, f> - <q, g>, at most about 1e-10 of the largest cost
+};
+
+/// Weights strictly positive, each summing to 1. Costs are rounded to 2^-40 of the largest one and
+/// weights to 2^-50, because the method is exact on integers only. O(m n) memory.
+ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q);
+
+}  // namespace remblai

@@ -1,0 +1,58 @@
+// Arrays from files and to files: .npy, .npz, .csv, .tsv, .mat (v5 and v7.3), IDX and IDX.gz.
+// A reader throws Error on anything it cannot take; a writer leaves either the whole file or nothing.
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "remblai/types.h"
+
+namespace remblai::io {
+
+/// Numbers as a file holds them. Whatever the shape, `values` has shape[0] rows and the product of
+/// the other extents as columns (a list of n numbers is n x 1, a pile of images one image a row).
+struct Array {
+  std::string name;  ///< inside an .npz or .mat, or a column of a .csv; empty otherwise
+  std::string type;  ///< as the format calls it: "float32", "uint8", "text"
+  std::vector<Index> shape;
+  Matrix values;  ///< empty when only the description was asked for
+};
+
+/// "path" or "path:name": one array of an .npz or .mat, one column of a .csv by name or by index
+/// from 0 (-1 is the last). A file whose whole name contains the colon is taken as it is.
+struct Spec {
+  std::string path;
+  std::string name;
+};
+Spec parse_spec(const std::string& text);
+
+/// What a file holds, without its numbers where the format allows it.
+std::vector<Array> list(const std::string& path);
+
+/// Points, one a row (one a column with `transpose`). Of an .npz or .mat with several arrays the only
+/// one that is not a list is taken; a .csv is read without the column named in `without` ("path:name"
+/// of the same file, or empty). Finite numbers only: NaN and infinities are refused with row and column.
+Matrix read_points(const std::string& spec, bool transpose = false, const std::string& without = "");
+
+/// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
+Labels read_labels(const std::string& spec);
+
+/// Finite numbers, from a row or a column.
+Vector read_vector(const std::string& spec);
+
+void write_npy(const std::string& path, const Matrix& values);  ///< 2-D float64
+void write_npy(const std::string& path, const Labels& values);  ///< 1-D int64
+
+/// One array of an .npz; text is stored as a 1-D uint8 array.
+using Value = std::variant<Matrix, Vector, Labels, std::string>;
+void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
+
+/// Every array of an .npz, infinities included.
+std::map<std::string, Array> read_npz(const std::string& path);
+
+/// Writes a text file under a temporary name, then renames it.
+void write_text(const std::string& path, const std::string& text);
+
+}  // namespace remblai::io

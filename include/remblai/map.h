@@ -1,0 +1,20 @@
+// Moving points from one domain into the other with a fitted model.
+#pragma once
+
+#include "remblai/model.h"
+
+namespace remblai {
+
+/// Where each source point of the model goes: sum_j G_ij z_j / sum_j G_ij, m x d. The barycentre
+/// minimises sum_j G_ij |z - z_j|_A^2 for every A, so it is right for a Mahalanobis metric too.
+Matrix map(const Model& model);
+
+/// The same formula for any points of the source domain, in the caller's coordinates (n x d):
+/// sum_j softmax_j((g_j - |x - z_j|_A^2)/lambda) z_j, never 0/0 however far x is. With lambda = 0 a
+/// point moves with the nearest source point of the model.
+Matrix map(const Model& model, const Matrix& points);
+
+/// The inverse direction: points of the target domain into the source domain.
+Matrix map_back(const Model& model, const Matrix& points);
+
+}  // namespace remblai

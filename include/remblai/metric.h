@@ -1,0 +1,39 @@
+// The ground metric: a symmetric positive definite A (d x d), kept as a factor in the span of the data.
+#pragma once
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// A = unit / length^2 (V F'F V' + outside (I - V V')) with V (d x r) orthonormal.
+///
+/// Points are measured from `origin` in multiples of `length`, so that the arithmetic never leaves
+/// the range of double for data between 1e-100 and 1e100. A basis with no columns at all in a space
+/// of d > 0 dimensions stands for V = I, an empty factor for F = I; the points of the two domains
+/// differ only inside the span of V.
+struct Metric {
+  Vector origin;         ///< d
+  double length = 1;     ///< power of two near the largest coordinate
+  Matrix basis;          ///< V, d x r; empty: r = d and V = I
+  Matrix factor;         ///< F, r x r; empty: F = I
+  double unit = 1;       ///< squared distance = unit |F V'(x - y)/length|^2 inside the span
+  double outside = 1;    ///< the multiple of I outside the span
+
+  Index dimension() const { return origin.size(); }
+  Index rank() const { return basis.size() ? basis.cols() : dimension(); }
+
+  /// V'(x - origin)/length for each row x: (n x d) -> (n x r).
+  Matrix coordinates(const Matrix& points) const;
+
+  /// F V'(x - origin)/length: the squared Euclidean distance of two rows is cost/unit, up to the part
+  /// outside the span, which is the same for every point of the two domains.
+  Matrix embed(const Matrix& points) const;
+
+  /// |a_i - b_j|_A for all rows of a and b, exact in the whole space. O(|a||b| r).
+  Matrix distances(const Matrix& a, const Matrix& b) const;
+
+  /// A itself, d x d. The only call that forms a matrix of that size.
+  Matrix matrix() const;
+};
+
+}  // namespace remblai

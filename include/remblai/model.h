@@ -1,0 +1,67 @@
+// What fit returns: everything that map, predict and distance need, and how it was reached.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "remblai/domain.h"
+#include "remblai/exact.h"
+#include "remblai/metric.h"
+#include "remblai/options.h"
+#include "remblai/preprocess.h"
+
+namespace remblai {
+
+/// One outer step: the metric from the plan before it, then the plan for that metric. Costs are in
+/// the units of the data and the prior.
+struct Step {
+  int step = 0;  ///< from 1
+  /// transport_cost + prior_term + ridge_term - lambda entropy. Never rises when the inner solves are
+  /// tight and the geodesic weight is 1/2.
+  double objective = 0;
+  double transport_cost = 0;    ///< <G, cost> = <A, C>
+  double entropy = 0;           ///< -sum G ln G
+  double prior_term = 0;        ///< <A^-1, D>; 0 for a fixed metric
+  double ridge_term = 0;        ///< eps trace(A); 0 for a fixed metric
+  double source_error = 0;      ///< L1 error of the row sums
+  double target_error = 0;      ///< L1 error of the column sums
+  double duality_gap = 0;       ///< upper bound for the transport problem of this step, >= 0
+  double riccati_residual = 0;  ///< |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric
+  double metric_change = 0;     ///< affine-invariant distance to the last metric; 0 at the first step
+  double condition = 1;         ///< condition number of A
+  int inner_iterations = 0;     ///< passes over the matrix
+  bool inner_converged = false;
+  double seconds = 0;
+};
+
+enum class Outcome { converged, iteration_limit, stopped, diverged };
+constexpr std::array<std::string_view, 4> names(Outcome) {
+  return {"converged", "iteration-limit", "stopped", "diverged"};
+}
+
+struct Status {
+  Outcome outcome = Outcome::diverged;
+  std::string reason;  ///< one sentence for a person: what happened and what to change
+
+  bool converged() const { return outcome == Outcome::converged; }
+};
+
+struct Model {
+  Options options;
+  Scaler scaler;          ///< undoes and redoes the preprocessing
+  Domain source, target;  ///< preprocessed; weights normalised
+  Metric metric;          ///< in preprocessed coordinates
+  double lambda = 0;      ///< absolute, in units of the cost
+  double ridge = 0;       ///< absolute
+  /// Potentials in units of the cost: G_ij = exp((f_i + g_j - cost_ij)/lambda). -infinity where the
+  /// weight is 0. For lambda = 0 the dual of the exact problem.
+  Vector f, g;
+  std::vector<Mass> exact;  ///< the plan itself when lambda = 0
+  std::vector<Step> history;
+  Status status;
+};
+
+/// The transport plan, m x n, made from the potentials (or from the exact plan).
+Matrix plan(const Model& model);
+
+}  // namespace remblai

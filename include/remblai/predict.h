@@ -1,0 +1,36 @@
+// Labels for target points: nearest neighbours among the mapped source points, or through the plan.
+#pragma once
+
+#include <vector>
+
+#include "remblai/model.h"
+
+namespace remblai {
+
+/// k-nearest neighbours (Options::neighbours, Options::knn_metric) among the mapped source points of
+/// positive weight. The majority wins; among labels with equally many votes the one of the nearest
+/// voter. Throws Error when the model has no labels.
+Labels predict(const Model& model, const Matrix& points);
+
+/// The same rule between any labelled and unlabelled points, Euclidean.
+Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
+                      int neighbours = 1);
+
+/// Label propagation: the share of each class in the mass that the plan (or its out-of-sample
+/// extension) sends to a target point. Rows sum to 1; columns follow `classes`.
+struct ClassShares {
+  Labels classes;  ///< ascending
+  Matrix shares;   ///< points x classes
+};
+ClassShares propagate(const Model& model, const Matrix& points);
+
+/// The class with the largest share; the smaller label wins a tie.
+Labels most_likely(const ClassShares& shares);
+
+/// Distances |a_i - b_j|_A in the metric of the model, between rows in the caller's coordinates.
+Matrix distances(const Model& model, const Matrix& a, const Matrix& b);
+
+/// Share of equal entries, in [0, 1]. Throws Error when the lengths differ or are zero.
+double accuracy(const Labels& predicted, const Labels& truth);
+
+}  // namespace remblai

@@ -1,0 +1,24 @@
+// What happens to the coordinates before anything else: nothing, unit length, or standard scores.
+#pragma once
+
+#include "remblai/options.h"
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// Fitted on both domains together, so that one transformation serves every point.
+struct Scaler {
+  Preprocess kind = Preprocess::none;
+  Vector mean;   ///< zscore: of each column
+  Vector scale;  ///< zscore: deviation of each column, 1 where it is constant
+
+  /// l2: rows divided by their length (a zero row stays zero). zscore: columns standardised.
+  Matrix apply(const Matrix& points) const;
+
+  /// Back to the caller's coordinates. zscore is undone; l2 cannot be and leaves the points as they are.
+  Matrix undo(const Matrix& points) const;
+};
+
+Scaler fit_scaler(Preprocess kind, const Matrix& source, const Matrix& target);
+
+}  // namespace remblai

@@ -1,0 +1,21 @@
+// Everything at once.
+#pragma once
+
+#include "remblai/domain.h"
+#include "remblai/error.h"
+#include "remblai/exact.h"
+#include "remblai/fit.h"
+#include "remblai/io.h"
+#include "remblai/map.h"
+#include "remblai/metric.h"
+#include "remblai/model.h"
+#include "remblai/model_io.h"
+#include "remblai/options.h"
+#include "remblai/predict.h"
+#include "remblai/preprocess.h"
+#include "remblai/report.h"
+#include "remblai/sample.h"
+#include "remblai/spd.h"
+#include "remblai/transport.h"
+#include "remblai/types.h"
+#include "remblai/version.h"

@@ -1,0 +1,43 @@
+// Symmetric positive definite matrices: functions, geometric mean and affine-invariant geometry.
+// Every function costs O(d^3) and throws Error, with the smallest eigenvalue, on input that is not
+// square, finite, symmetric and positive definite.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "remblai/types.h"
+
+namespace remblai::spd {
+
+/// Throws Error unless `a` is square, finite, symmetric (to 1e-8 of its norm) and positive definite.
+/// `name` opens the message, which gives the smallest eigenvalue and says how to mend it.
+void require(const Matrix& a, std::string_view name);
+
+Matrix sqrt(const Matrix& a);
+Matrix inverse_sqrt(const Matrix& a);
+Matrix power(const Matrix& a, double exponent);
+Matrix log(const Matrix& a);   ///< symmetric
+Matrix exp(const Matrix& s);   ///< of any symmetric matrix; the result is SPD
+Matrix inverse(const Matrix& a);
+
+/// A #_t B = A^1/2 (A^-1/2 B A^-1/2)^t A^1/2: the point at t of the geodesic from A (t = 0) to
+/// B (t = 1). Through Cholesky factors and one SVD, so that condition numbers are not squared.
+Matrix geometric_mean(const Matrix& a, const Matrix& b, double t = 0.5);
+
+/// The same point under its geometric name; t may leave [0, 1].
+Matrix geodesic(const Matrix& a, const Matrix& b, double t);
+
+/// C^-1 #_t D without inverting C. For t = 1/2 it is the only SPD solution of A C A = D;
+/// |A C A - D| <= 1e-13 d |A|^2 |C| up to condition numbers of 1e12.
+Matrix riccati(const Matrix& c, const Matrix& d, double t = 0.5);
+
+/// |log(A^-1/2 B A^-1/2)|_F.
+double distance(const Matrix& a, const Matrix& b);
+
+/// The matrix with the smallest sum of squared distances to those given (Karcher mean), by
+/// Riemannian gradient descent until the relative gradient is below `tolerance`.
+Matrix karcher_mean(const std::vector<Matrix>& matrices, double tolerance = 1e-12,
+                    int max_iterations = 200);
+
+}  // namespace remblai::spd

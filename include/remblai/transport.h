@@ -1,0 +1,77 @@
+// The transport step: entropic optimal transport between two weighted point sets for a given cost.
+//   min over G in Pi(p, q) of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j - c_ij)/lambda)
+#pragma once
+
+#include <functional>
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+struct TransportOptions {
+  double tolerance = 1e-6;   ///< largest L1 error of either marginal
+  int max_passes = 100000;   ///< most sweeps over the matrix
+  /// Called now and then with the passes made and the error reached; false stops the solve.
+  std::function<bool(int passes, double error)> keep_going;
+};
+
+struct TransportResult {
+  double source_error = 0;  ///< sum_i |sum_j G_ij - p_i|, measured on the returned potentials
+  double target_error = 0;  ///< sum_j |sum_i G_ij - q_j|
+  double cost = 0;          ///< <G, c>
+  double entropy = 0;       ///< -sum G ln G
+  double dual = 0;          ///< value of the dual at (f, g): a lower bound of the optimum
+  double gap = 0;           ///< upper bound of primal minus dual, from G rounded onto Pi(p, q); >= 0
+  int passes = 0;           ///< sweeps over the matrix
+  bool converged = false;
+  bool stopped = false;  ///< by keep_going
+};
+
+/// One entropic problem after another between the same two weighted sets. The potentials of the last
+/// solve are the start of the next, so a sequence of nearby costs is cheap. Holds two m x n matrices.
+/// The same bits come out for every number of threads.
+class Transport {
+ public:
+  /// Weights strictly positive, each summing to 1.
+  Transport(Vector p, Vector q, int threads = 1);
+
+  /// Bytes that an m x n problem will hold.
+  static double bytes(Index m, Index n) { return 16.0 * static_cast<double>(m * n); }
+
+  /// c_ij = |x_i - z_j|^2 between rows. O(m n d).
+  void set_points(const Matrix& x, const Matrix& z);
+  void set_cost(Matrix cost);
+
+  /// lambda > 0, in the units of the cost.
+  TransportResult solve(double lambda, const TransportOptions& options = {});
+
+  const Vector& f() const { return f_; }
+  const Vector& g() const { return g_; }
+  const Vector& source_marginal() const { return row_sums_; }     ///< of the last plan
+  const Vector& target_marginal() const { return column_sums_; }  ///< of the last plan
+
+  /// G Y for the plan of the last solve. O(m n k).
+  Matrix plan_times(const Matrix& y) const;
+  Matrix plan() const;
+
+ private:
+  friend class Solver;
+  Vector p_, q_;
+  int threads_;
+  Matrix cost_;
+  double largest_cost_ = 0;
+  Matrix kernel_;  // exp((f + g - c)/lambda) at the end of a solve
+  Vector f_, g_;   // empty before the first solve
+  Vector row_sums_, column_sums_;
+};
+
+/// The one-call form. Zero weights are allowed: those points get the potential -infinity.
+struct TransportPlan {
+  Vector f, g;
+  Matrix plan;
+  TransportResult result;
+};
+TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
+                        const TransportOptions& options = {}, int threads = 1);
+
+}  // namespace remblai

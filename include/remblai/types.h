@@ -1,0 +1,15 @@
+// The few types every part shares.
+// Points are rows, so matrices are row-major: one point is one contiguous run of memory.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+namespace remblai {
+
+using Index = Eigen::Index;
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+using Labels = Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>;
+
+}  // namespace remblai

@@ -1,0 +1,56 @@
+// The plan in scaled form, diag(a) K diag(b) with K_ij = 2^(u_i + v_j - s c_ij), s = log2(e)/lambda.
+// Iterations only move a and b, at the speed of matrix-vector products; when these leave a safe range
+// they are absorbed into u and v and K is made anew, so no lambda overflows or underflows.
+#pragma once
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+class ScaledKernel {
+ public:
+  /// References must outlive the object; `storage` receives K (m x n).
+  ScaledKernel(const Matrix& cost, const Vector& p, const Vector& q, int threads, Matrix& storage);
+
+  /// K for this lambda at the potentials (f, g), in units of the cost; then one Sinkhorn
+  /// iteration, so the columns are exact.
+  void start(double lambda, const Vector& f, const Vector& g);
+
+  /// One Sinkhorn iteration in one pass: a = p/(K b), then b = q/(K' a). Returns the L1 error of the row
+  /// sums before it; the columns are exact afterwards.
+  double sinkhorn();
+
+  /// a = p/(K b): rows exact. The L1 error of the column sums is then at most the one of the rows before.
+  void finish_rows();
+
+  Vector times(const Vector& x) const;            ///< K x
+  Vector transpose_times(const Vector& x) const;  ///< K' x
+  Vector squares_times(const Vector& w) const;    ///< sum_j K_ij^2 w_j
+
+  /// Absorbs a and b when their range asks for it.
+  void keep_in_range();
+
+  /// f and g in units of the cost.
+  void potentials(Vector& f, Vector& g) const;
+
+  /// Row and column sums of exp((f + g - c)/lambda), which is left in the storage; both of length m, n.
+  void measure(double lambda, const Vector& f, const Vector& g, Vector& rows, Vector& columns);
+
+  Vector a, b;
+  int passes = 0;  ///< sweeps over the matrix so far
+
+ private:
+  void rebuild();
+  void rescue_columns(const Vector& sums);
+  Vector add_up(const Matrix& parts) const;
+
+  const Matrix& cost_;
+  const Vector& p_;
+  const Vector& q_;
+  int threads_;
+  Matrix& kernel_;
+  double scale_ = 0;  // s
+  Vector u_, v_;      // base 2
+};
+
+}  // namespace remblai

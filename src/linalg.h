@@ -1,0 +1,56 @@
+// Dense linear algebra by BLAS and LAPACK. linalg.cpp is the only file that includes either.
+// Sizes are the caller's business (asserted); LAPACK failures are returned, not thrown.
+#pragma once
+
+#include "remblai/types.h"
+
+namespace remblai::linalg {
+
+/// Threads of every later BLAS and LAPACK call of this process.
+void set_threads(int threads);
+
+enum class Op { none, transpose };
+
+/// C = alpha op(A) op(B) + beta C. C must have its size, and may not alias A or B.
+void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta, Matrix& c);
+
+/// op(A) op(B).
+Matrix multiply(const Matrix& a, const Matrix& b, Op op_a = Op::none, Op op_b = Op::none);
+
+/// A' A, both triangles filled.
+Matrix gram(const Matrix& a);
+
+/// A = Q diag(values) Q', values ascending, Q's columns the vectors. `ok` is false when LAPACK
+/// failed or A held a value that is not finite. A is taken as symmetric: one triangle is read.
+/// Orders above 23000 fail, here and in svd: LAPACK counts their workspace in 32 bits.
+struct Spectrum {
+  Vector values;
+  Matrix vectors;
+  bool ok = false;
+};
+Spectrum eigh(const Matrix& a);
+
+/// The values alone, about three times cheaper; empty when LAPACK failed.
+Vector eigenvalues(const Matrix& a);
+
+/// A = U diag(values) V', values descending; A square. Errors are relative to the largest value.
+struct Svd {
+  Matrix u;
+  Vector values;
+  Matrix v;
+  bool ok = false;
+};
+Svd svd(const Matrix& a);
+
+/// Lower factor of A = L L'; false when A is not finite and positive definite to working precision.
+bool cholesky(const Matrix& a, Matrix& lower);
+
+/// op(L)^-1 B for lower triangular L.
+Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op = Op::none);
+
+/// Orthonormal basis (d x r) of the span of the rows of A (n x d, finite), by QR with column
+/// pivoting; directions whose pivot is below `tolerance` times the first are dropped. A = 0 has a
+/// d x 0 basis. O(n d min(n, d)); no d x d matrix is formed when n < d.
+Matrix row_space(const Matrix& a, double tolerance = 1e-13);
+
+}  // namespace remblai::linalg

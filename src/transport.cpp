@@ -1,0 +1,210 @@
+// The transport engine: lambda is lowered in stages, and in each the marginals are met by Sinkhorn
+// iterations while these contract fast, else by truncated Newton steps on the semi-dual.
+#include "remblai/transport.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kernel.h"
+#include "linalg.h"
+#include "remblai/error.h"
+
+namespace remblai {
+
+// One solve. With b = q/(K' a) the dual is a concave function of log a alone:
+//   phi(log a) = <p, log a> + <q, log b>   (per lambda),  gradient p - r,  r = a * (K b),
+//   -Hessian   = diag(r) - P diag(1/q) P',  P = diag(a) K diag(b).
+class Solver {
+ public:
+  Solver(Transport& problem, const TransportOptions& options)
+      : problem_(problem),
+        options_(options),
+        p_(problem.p_),
+        q_(problem.q_),
+        kernel_(problem.cost_, p_, q_, problem.threads_, problem.kernel_) {}
+
+  TransportResult run(double lambda);
+
+ private:
+  bool reach(double tolerance);
+  void newton_step(double error);
+  Vector newton_direction(const Vector& r, double error);
+  bool may_go_on(double error);
+  void certify(double lambda, TransportResult& result);
+
+  Transport& problem_;
+  const TransportOptions& options_;
+  const Vector& p_;
+  const Vector& q_;
+  ScaledKernel kernel_;
+  bool stopped_ = false;
+};
+
+TransportResult Solver::run(double lambda) {
+  // A cold start at max cost / lambda > 16 is annealed: potentials change little when lambda halves.
+  const bool cold = problem_.f_.size() == 0;
+  double stage = lambda;
+  if (cold) {
+    problem_.f_ = Vector::Zero(p_.size());
+    problem_.g_ = Vector::Zero(q_.size());
+    while (problem_.largest_cost_ > 16 * stage) stage *= 2;
+  }
+  constexpr double stage_tolerance = 0.05;
+  TransportResult result;
+  while (true) {
+    kernel_.start(stage, problem_.f_, problem_.g_);
+    const bool last = stage <= lambda;
+    result.converged = reach(last ? options_.tolerance : std::max(stage_tolerance, options_.tolerance));
+    kernel_.finish_rows();
+    kernel_.potentials(problem_.f_, problem_.g_);
+    if (last || stopped_) break;
+    stage = std::max(lambda, stage / 2);
+  }
+  result.stopped = stopped_;
+  certify(lambda, result);
+  return result;
+}
+
+bool Solver::may_go_on(double error) {
+  if (options_.keep_going && !options_.keep_going(kernel_.passes, error)) stopped_ = true;
+  return !stopped_ && kernel_.passes < options_.max_passes;
+}
+
+bool Solver::reach(double tolerance) {
+  // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate).
+  constexpr double slow_rate = 0.75;
+  double last_error = 0;
+  for (int round = 0;; ++round) {
+    const double error = kernel_.sinkhorn();
+    if (error <= tolerance) return true;
+    if (!std::isfinite(error) || !may_go_on(error)) return false;
+    kernel_.keep_in_range();
+    if (round >= 2 && error > slow_rate * last_error) newton_step(error);
+    last_error = error;
+  }
+}
+
+void Solver::newton_step(double error) {
+  const Vector r = kernel_.a.cwiseProduct(kernel_.times(kernel_.b));
+  ++kernel_.passes;
+  const Vector direction = newton_direction(r, error);
+  const double slope = direction.dot(p_ - r);
+  if (!(slope > 0)) return;
+  const Vector a = kernel_.a, b = kernel_.b;
+  // exp of the step must stay inside the range of the scaled kernel.
+  double step = std::min(1.0, 100 / direction.cwiseAbs().maxCoeff());
+  for (int attempt = 0; attempt < 12; ++attempt, step /= 2) {
+    kernel_.a = a.array() * (step * direction).array().exp();
+    kernel_.b = q_.cwiseQuotient(kernel_.transpose_times(kernel_.a));
+    ++kernel_.passes;
+    const double gain =
+        step * p_.dot(direction) + q_.dot((kernel_.b.array() / b.array()).log().matrix());
+    if (gain >= 1e-4 * step * slope - 1e-15) {
+      kernel_.keep_in_range();
+      return;
+    }
+  }
+  kernel_.a = a;
+  kernel_.b = b;
+}
+
+// Conjugate gradients with a Jacobi preconditioner. The matrix has the null vector 1; the right-hand
+// side is orthogonal to it and so stay the iterates, up to rounding.
+Vector Solver::newton_direction(const Vector& r, double error) {
+  const Vector w = kernel_.b.cwiseAbs2().cwiseQuotient(q_);
+  const Vector loss = kernel_.a.cwiseAbs2().cwiseProduct(kernel_.squares_times(w));
+  const Vector diagonal = (r - loss).cwiseMax(1e-6 * r);
+  ++kernel_.passes;
+
+  Vector x = Vector::Zero(r.size());
+  Vector residual = p_ - r;
+  Vector z = residual.cwiseQuotient(diagonal);
+  Vector d = z;
+  double rho = residual.dot(z);
+  const double goal = rho * std::pow(std::clamp(error, 1e-3, 0.1), 2);
+  for (int k = 0; k < 500 && rho > goal; ++k) {
+    const Vector t = w.cwiseProduct(kernel_.transpose_times(kernel_.a.cwiseProduct(d)));
+    const Vector product = r.cwiseProduct(d) - kernel_.a.cwiseProduct(kernel_.times(t));
+    kernel_.passes += 2;
+    const double curvature = d.dot(product);
+    if (!(curvature > 0)) break;
+    const double alpha = rho / curvature;
+    x += alpha * d;
+    residual -= alpha * product;
+    z = residual.cwiseQuotient(diagonal);
+    const double next = residual.dot(z);
+    d = z + (next / rho) * d;
+    rho = next;
+  }
+  return x;
+}
+
+// Marginals, cost and an upper bound of the duality gap of the returned potentials. P is rounded onto
+// Pi(p, q): rows and columns scaled down by x and y, then the missing mass alpha beta'/tau added. The
+// gap of the rounded plan is lambda KL(rounded | P), bounded from above by the log-sum inequality, which
+// needs no logarithm of a matrix.
+void Solver::certify(double lambda, TransportResult& result) {
+  const Vector& f = problem_.f_;
+  const Vector& g = problem_.g_;
+  Vector& rows = problem_.row_sums_;
+  Vector& columns = problem_.column_sums_;
+  kernel_.measure(lambda, f, g, rows, columns);
+  result.source_error = (rows - p_).lpNorm<1>();
+  result.target_error = (columns - q_).lpNorm<1>();
+  const double mass = rows.sum();
+  result.dual = p_.dot(f) + q_.dot(g) + lambda * (1 - mass);
+
+  const Vector x = p_.cwiseQuotient(rows).cwiseMin(1);
+  const Vector scaled_columns = kernel_.transpose_times(x);
+  const Vector y = q_.cwiseQuotient(scaled_columns).cwiseMin(1);
+  const Vector kept_rows = x.cwiseProduct(kernel_.times(y));
+  const Vector kept_columns = scaled_columns.cwiseProduct(y);
+  const Vector alpha = (p_ - kept_rows).cwiseMax(0);
+  const Vector beta = (q_ - kept_columns).cwiseMax(0);
+  const double tau = std::min(alpha.sum(), beta.sum());
+  kernel_.passes += 3;
+
+  const auto x_log_x = [](double v) { return v > 0 ? v * std::log(v) : 0.0; };
+  double divergence = kept_rows.dot(x.array().log().matrix()) +
+                      kept_columns.dot(y.array().log().matrix()) + mass - 1;
+  if (tau > 0 && tau < 1) {
+    const double moved_cost = alpha.dot(problem_.cost_ * beta) / tau;
+    divergence += -x_log_x(1 - tau) + alpha.unaryExpr(x_log_x).sum() +
+                  beta.unaryExpr(x_log_x).sum() - 2 * x_log_x(tau) -
+                  (alpha.dot(f) + beta.dot(g) - moved_cost) / lambda;
+  }
+  result.gap = std::max(0.0, lambda * divergence);
+  result.passes = kernel_.passes;
+  result.converged = result.converged && result.source_error <= 2 * options_.tolerance &&
+                     result.target_error <= 2 * options_.tolerance;
+}
+
+Transport::Transport(Vector p, Vector q, int threads)
+    : p_(std::move(p)), q_(std::move(q)), threads_(threads) {}
+
+void Transport::set_points(const Matrix& x, const Matrix& z) {
+  cost_.resize(x.rows(), z.rows());
+  linalg::gemm(linalg::Op::none, x, linalg::Op::transpose, z, -2, 0, cost_);
+  const Vector x2 = x.rowwise().squaredNorm();
+  const Eigen::RowVectorXd z2 = z.rowwise().squaredNorm().transpose();
+  for (Index i = 0; i < cost_.rows(); ++i)
+    cost_.row(i) = ((cost_.row(i) + z2).array() + x2[i]).cwiseMax(0);
+  largest_cost_ = cost_.maxCoeff();
+}
+
+void Transport::set_cost(Matrix cost) {
+  cost_ = std::move(cost);
+  largest_cost_ = cost_.maxCoeff();
+}
+
+TransportResult Transport::solve(double lambda, const TransportOptions& options) {
+  return Solver(*this, options).run(lambda);
+}
+
+Matrix Transport::plan_times(const Matrix& y) const { return linalg::multiply(kernel_, y); }
+
+Matrix Transport::plan() const { return kernel_; }
+
+}  // namespace remblai

@@ -1,0 +1,11 @@
+// The version of the library.
+// CMakeLists.txt holds it and passes it to this file only, so that a new one recompiles one file.
+#include "remblai/version.h"
+
+namespace remblai {
+
+const char* version() {
+  return REMBLAI_VERSION;
+}
+
+}  // namespace remblai
