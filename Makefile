@@ -20,11 +20,11 @@ packages:
 	@scripts/install-packages
 
 build: packages
-	@cmake --preset release --log-level=WARNING
+	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 
 dev: packages
-	@cmake --preset dev --log-level=WARNING
+	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build --preset dev --parallel $(JOBS)
 
 demo: build
@@ -40,7 +40,7 @@ test:
 	@echo "make test: formatting, all tests, and the fast tests under sanitizers passed"
 
 bench: packages
-	@cmake --preset release --log-level=WARNING -D REMBLAI_BUILD_BENCH=ON
+	@cmake --preset release --log-level=WARNING -D REMBLAI_BUILD_BENCH=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target remblai_bench
 	@build/release/remblai_bench
 

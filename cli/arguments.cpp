@@ -1,5 +1,5 @@
-// Flags from for_each_option: the name, the default and the help text come from there and nowhere else.
-// Numbers are parsed strictly: the whole text, finite, in range of the type.
+// Flags from for_each_option: the name, the default and the help text come from there and nowhere
+// else. Numbers are parsed strictly: the whole text, finite, in range of the type.
 #include "arguments.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,8 @@ bool parse_all(const std::string& text, Number& value) {
 void parse(const std::string& flag, const std::string& text, double& field, std::string*) {
   double value = 0;
   if (!parse_all(text, value) || !std::isfinite(value)) {
-    throw Error(fmt::format("{}: '{}' is not a finite number; write it like 0.05 or 1e-6", flag, text));
+    throw Error(
+        fmt::format("{}: '{}' is not a finite number; write it like 0.05 or 1e-6", flag, text));
   }
   field = value;
 }
@@ -74,15 +75,23 @@ void parse(const std::string& flag, const std::string& text, Enum& field, std::s
                           fmt::join(allowed, ", "), suggestion(text, allowed)));
 }
 
-std::string type_of(double, bool) { return "NUMBER"; }
-std::string type_of(int, bool) { return "INTEGER"; }
+std::string type_of(double, bool) {
+  return "NUMBER";
+}
+std::string type_of(int, bool) {
+  return "INTEGER";
+}
 template <class Enum>
 std::string type_of(Enum value, bool file) {
   return fmt::format("{}{}", fmt::join(choices(value), "|"), file ? "|FILE" : "");
 }
 
-std::string text_of(double value) { return fmt::format("{}", value); }
-std::string text_of(int value) { return fmt::format("{}", value); }
+std::string text_of(double value) {
+  return fmt::format("{}", value);
+}
+std::string text_of(int value) {
+  return fmt::format("{}", value);
+}
 template <class Enum>
 std::string text_of(Enum value) {
   return std::string(name(value));

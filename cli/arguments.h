@@ -1,5 +1,5 @@
-// Command-line flags: those made from the options of the library, and the few that the command line adds.
-// Every refusal is an Error that names the flag.
+// Command-line flags: those made from the options of the library, and the few that the command line
+// adds. Every refusal is an Error that names the flag.
 #pragma once
 
 #include <initializer_list>
@@ -48,7 +48,8 @@ CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
 /// One flag for every option of the library.
 void add_options(CLI::App& command, FitArguments& arguments);
 
-/// Only the options named. With `default_text` the help shows that in place of the library's default.
+/// Only the options named. With `default_text` the help shows that in place of the library's
+/// default.
 void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
                  const std::string& default_text = "");
 

@@ -12,7 +12,6 @@
 
 #include "remblai/error.h"
 #include "remblai/io.h"
-#include "remblai/spd.h"
 
 namespace remblai::cli {
 namespace fs = std::filesystem;
@@ -32,15 +31,14 @@ Domain load_domain(const std::string& name, const std::string& points, const std
   return domain;
 }
 
-Matrix load_definite(const std::string& flag, const std::string& spec, Index dimension) {
+Matrix load_square(const std::string& flag, const std::string& spec, Index dimension) {
   Matrix matrix = io::read_points(spec);
   if (matrix.rows() != dimension || matrix.cols() != dimension) {
-    throw Error(fmt::format("{} {}: the matrix is {} x {}, the points have {} coordinates; give a "
-                            "{} x {} matrix",
-                            flag, spec, matrix.rows(), matrix.cols(), dimension, dimension,
-                            dimension));
+    throw Error(
+        fmt::format("{} {}: the matrix is {} x {}, the points have {} coordinates; give a "
+                    "{} x {} matrix",
+                    flag, spec, matrix.rows(), matrix.cols(), dimension, dimension, dimension));
   }
-  spd::require(matrix, fmt::format("{} {}", flag, spec));
   return matrix;
 }
 
@@ -64,11 +62,10 @@ Matrix load_points(const std::string& spec, const std::string& labels, bool tran
 Labels load_labels(const std::string& spec, const std::string& flag, Index points) {
   Labels labels = io::read_labels(spec);
   if (labels.size() != points) {
-    throw Error(fmt::format("{} {}: {} labels for {} points; give one label a point{}", flag, spec,
-                            labels.size(), points,
-                            points == 1 || labels.size() == 1
-                                ? " (--transpose if the points are columns)"
-                                : ""));
+    throw Error(fmt::format(
+        "{} {}: {} labels for {} points; give one label a point{}", flag, spec, labels.size(),
+        points,
+        points == 1 || labels.size() == 1 ? " (--transpose if the points are columns)" : ""));
   }
   return labels;
 }
@@ -97,10 +94,10 @@ Problem load_problem(const FitArguments& arguments) {
   const Index dimension = problem.source.dimension();
   require_dimension("--target", problem.target.dimension(), "--source", dimension);
   if (arguments.options.metric == MetricChoice::given) {
-    problem.metric = load_definite("--metric", arguments.metric, dimension);
+    problem.metric = load_square("--metric", arguments.metric, dimension);
   }
   if (arguments.options.prior == PriorChoice::given) {
-    problem.prior = load_definite("--prior", arguments.prior, dimension);
+    problem.prior = load_square("--prior", arguments.prior, dimension);
   }
   return problem;
 }
@@ -114,37 +111,40 @@ void require_writable(const std::string& path, const std::string& extension) {
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder");
   const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (access(folder.c_str(), W_OK | X_OK) != 0 || !fs::is_directory(folder, ignored)) {
-    refuse_output(path, fmt::format("folder {}: {}", folder.string(),
-                                    errno ? std::strerror(errno) : "not a folder"));
+  if (!fs::is_directory(folder, ignored)) {
+    refuse_output(path, fmt::format("{} is not a folder", folder.string()));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse_output(path, fmt::format("folder {}: {}", folder.string(), std::strerror(errno)));
   }
 }
 
 OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   std::error_code error;
-  std::vector<std::string> missing;
-  for (fs::path folder = fs::absolute(path).lexically_normal(); !fs::exists(folder, error);
+  for (fs::path folder = fs::absolute(path, error); !error && !fs::exists(folder, error);
        folder = folder.parent_path()) {
-    if (error) refuse_output(path, error.message());
-    missing.insert(missing.begin(), folder.string());
+    created_.insert(created_.begin(), folder.string());
   }
   fs::create_directories(path, error);
-  if (error) refuse_output(path, error.message());
-  if (!fs::is_directory(path, error)) refuse_output(path, "that is a file, not a folder");
-  created_ = std::move(missing);
   aside_ = (fs::path(path) / ".remblai-XXXXXX").string();
-  if (!mkdtemp(aside_.data())) {
-    const std::string cause = std::strerror(errno);
+  if (error || !mkdtemp(aside_.data())) {
+    const std::string cause = error ? error.message() : std::strerror(errno);
     aside_.clear();
+    discard();
     refuse_output(path, cause);
   }
 }
 
 OutputFolder::~OutputFolder() {
-  std::error_code ignored;
-  if (!aside_.empty()) fs::remove_all(aside_, ignored);
+  discard();
+}
+
+void OutputFolder::discard() noexcept {
+  std::error_code error;
+  if (!aside_.empty()) fs::remove_all(aside_, error);
   for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder) {
-    if (!fs::remove(*folder, ignored)) break;  // not empty: it holds results
+    fs::remove(*folder, error);
+    if (error) break;  // not empty: it holds results
   }
 }
 

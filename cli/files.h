@@ -1,4 +1,5 @@
-// Files of the command line: domains read from their arguments, and results that appear all or not at all.
+// Files of the command line: domains read from their arguments, and results that appear all or not
+// at all.
 #pragma once
 
 #include <string>
@@ -26,8 +27,9 @@ void require_dimension(const std::string& flag, Index columns, const std::string
 /// Throws Error unless a file of that name, with that extension, could be written.
 void require_writable(const std::string& path, const std::string& extension);
 
-/// A folder of results. Files are written aside and moved into place together; until then the folder
-/// shows nothing of them, and if they never are, a folder that was made for them goes away again.
+/// A folder of results. Files are written aside and moved into place together; until then the
+/// folder shows nothing of them, and if they never are, a folder that was made for them goes away
+/// again.
 class OutputFolder {
  public:
   /// Makes the folder, and its parents, where needed. Throws Error when it cannot be written to.
@@ -45,6 +47,8 @@ class OutputFolder {
   const std::vector<std::string>& names() const { return names_; }
 
  private:
+  void discard() noexcept;
+
   std::string path_;
   std::string aside_;                 // inside path_, so that moving is renaming
   std::vector<std::string> created_;  // folders made, outermost first

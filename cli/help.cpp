@@ -63,8 +63,9 @@ class Help : public CLI::Formatter {
     return line + " [options]\n";
   }
 
-  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    std::string text = CLI::Formatter::make_groups(app, mode);
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
     for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;) text.erase(at, 1);
     return text;
   }
@@ -72,6 +73,8 @@ class Help : public CLI::Formatter {
 
 }  // namespace
 
-std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<Help>(); }
+std::shared_ptr<CLI::FormatterBase> help_formatter() {
+  return std::make_shared<Help>();
+}
 
 }  // namespace remblai::cli

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "io_formats.h"
 #include "remblai/error.h"
@@ -83,7 +84,7 @@ void cannot_read(const std::string& label, const std::string& message) {
   throw Error(fmt::format("cannot read '{}': {}", label, message));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string shown = "'";
   std::size_t characters = 0;
@@ -111,7 +112,7 @@ std::string among(const std::string& name, const std::vector<std::string>& names
   const std::string* nearest = nullptr;
   std::size_t least = std::max<std::size_t>(2, name.size() / 2 + 1);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i < most) text += (i == 0 ? "" : ", ") + quoted(names[i]);
+    if (i < most) text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
     if (name.size() > longest || names[i].size() > longest) continue;
     const std::size_t distance = edit_distance(name, names[i]);
     if (distance < least) {
@@ -120,7 +121,7 @@ std::string among(const std::string& name, const std::vector<std::string>& names
     }
   }
   if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
-  if (nearest != nullptr) text += "; the nearest is " + quoted(*nearest);
+  if (nearest != nullptr) text += "; the nearest is " + in_quotes(*nearest);
   return text;
 }
 
@@ -140,7 +141,9 @@ File::File(const std::string& path) : path_(path) {
   }
 }
 
-File::~File() { ::close(descriptor_); }
+File::~File() {
+  ::close(descriptor_);
+}
 
 std::size_t File::read(void* to, std::size_t bytes) {
   bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, remaining()));
@@ -156,6 +159,13 @@ std::size_t File::read(void* to, std::size_t bytes) {
   return done;
 }
 
+void File::skip(std::uint64_t bytes) {
+  if (::lseek(descriptor_, static_cast<off_t>(bytes), SEEK_CUR) < 0) {
+    cannot_read(path_, std::strerror(errno));
+  }
+  position_ += bytes;
+}
+
 void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write) {
   static std::atomic<unsigned> serial{0};
@@ -164,7 +174,8 @@ void write_atomically(const std::string& path,
   if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) cannot_write(path, EISDIR);
 
   const std::string temporary = fmt::format("{}.tmp-{}-{}", path, ::getpid(), serial++);
-  if (!Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)).close()) {
+  if (!Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666))
+           .close()) {
     cannot_write(path, errno);
   }
   try {

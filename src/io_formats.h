@@ -33,6 +33,13 @@ Array read_npz(const std::string& path, const std::string& name);
 Array read_mat(const std::string& path, const std::string& name);
 Array read_idx(const std::string& path, const std::string& name);
 
+/// The two kinds of .mat: versions 5 to 7, and 7.3. The caller has looked at the version.
+std::vector<Entry> list_mat5(const std::string& path);
+Array read_mat5(const std::string& path, const std::string& name);
+
+/// Why an array of this MATLAB class is not taken; empty when it is.
+std::string refusal_of_class(const std::string& name, bool is_complex);
+
 /// The column `only`, or all of them but `without`; either by name or index, or empty.
 Array read_csv(const std::string& path, const std::string& only, const std::string& without);
 
@@ -58,6 +65,7 @@ class File : public Reader {
 
   std::size_t read(void* to, std::size_t bytes) override;
   std::uint64_t remaining() const override { return size_ - position_; }
+  void skip(std::uint64_t bytes);  ///< no more than remain
   std::uint64_t size() const { return size_; }
 
  private:
@@ -107,7 +115,7 @@ Matrix decode(const void* bytes, const Layout& layout, const std::string& label)
 [[noreturn]] void cannot_read(const std::string& label, const std::string& message);
 
 /// Text fit for a message: in quotes, control and non-UTF-8 bytes escaped, long text cut.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 std::string shape_text(const std::vector<Index>& shape);  ///< "3 x 4", "5", "one number"
 
@@ -116,7 +124,8 @@ std::string among(const std::string& name, const std::vector<std::string>& names
 
 /// Calls `write` with the path of an empty temporary file in the folder of `path`, brings what it
 /// wrote there to the disk and renames it to `path`; on failure removes it and throws Error.
-void write_atomically(const std::string& path, const std::function<void(const std::string&)>& write);
+void write_atomically(const std::string& path,
+                      const std::function<void(const std::string&)>& write);
 
 /// write_atomically with these pieces, one after the other.
 void write_bytes(const std::string& path, const std::vector<std::string_view>& pieces);

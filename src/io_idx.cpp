@@ -104,8 +104,8 @@ Layout read_header(Reader& reader, const std::string& path) {
     if (reader.read(length, 4) < 4) {
       cannot_read(path, "the file ends inside its header; it is truncated or not an IDX file");
     }
-    layout.shape.push_back(Index{length[0]} << 24 | Index{length[1]} << 16 |
-                           Index{length[2]} << 8 | Index{length[3]});
+    layout.shape.push_back(Index{length[0]} << 24 | Index{length[1]} << 16 | Index{length[2]} << 8 |
+                           Index{length[3]});
   }
   extent(layout.shape, path);
   return layout;

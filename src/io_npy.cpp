@@ -1,5 +1,5 @@
-// NumPy's .npy: header versions 1 to 3, both orders of memory, both byte orders; 
-// the header is a Python dictionary, read by the small parser below.
+// NumPy's .npy: header versions 1 to 3, both orders of memory, both byte orders;
+// The header is a Python dictionary, read by the small parser below.
 #include <fmt/format.h>
 
 #include <bit>
@@ -152,7 +152,7 @@ Header read_header(Reader& reader, const std::string& label) {
   std::string text(length, '\0');
   need(text.data(), length);
   auto header = Parser(text).header();
-  if (!header) cannot_read(label, "the .npy header " + quoted(text) + " cannot be understood");
+  if (!header) cannot_read(label, "the .npy header " + in_quotes(text) + " cannot be understood");
   return *std::move(header);
 }
 
@@ -160,8 +160,9 @@ Header read_header(Reader& reader, const std::string& label) {
 Entry describe(const Header& header, Layout& layout) {
   Entry entry{.name = "", .type = header.type, .shape = header.shape, .refusal = ""};
   const auto refuse = [&](const char* what) {
-    entry.refusal = fmt::format("its numbers are {} ({}); save them as float64, float32 or integers",
-                                what, quoted(header.type));
+    entry.refusal =
+        fmt::format("its numbers are {} ({}); save them as float64, float32 or integers", what,
+                    in_quotes(header.type));
     return entry;
   };
   if (header.structured) {
@@ -175,21 +176,11 @@ Entry describe(const Header& header, Layout& layout) {
     order = type[0];
     type.remove_prefix(1);
   }
-  if (type.empty()) return refuse("of an unknown type");
-  switch (type[0]) {
-    case 'O':
-      return refuse("Python objects");
-    case 'c':
-      return refuse("complex");
-    case 'S':
-    case 'U':
-    case 'a':
-      return refuse("text");
-    case 'M':
-    case 'm':
-      return refuse("dates or times");
-    default:
-      break;
+  static constexpr std::pair<char, const char*> others[] = {
+      {'O', "Python objects"}, {'c', "complex"}, {'S', "text"},          {'U', "text"},
+      {'a', "text"},           {'M', "dates"},   {'m', "spans of time"}, {'V', "raw bytes"}};
+  for (const auto& [code, what] : others) {
+    if (type.starts_with(code)) return refuse(what);
   }
   static constexpr std::pair<std::string_view, Scalar> known[] = {
       {"b1", Scalar::b8},  {"i1", Scalar::i8},  {"u1", Scalar::u8},  {"i2", Scalar::i16},
@@ -240,16 +231,15 @@ Array read_npy(const std::string& path, const std::string&) {
 std::string npy_header(Scalar scalar, const std::vector<Index>& shape) {
   constexpr char order = std::endian::native == std::endian::little ? '<' : '>';
   const char* code = scalar == Scalar::f64 ? "f8" : scalar == Scalar::i64 ? "i8" : "u1";
-  std::string text =
-      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                  scalar == Scalar::u8 ? '|' : order, code, fmt::join(shape, ", "),
-                  shape.size() == 1 ? "," : "");
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 scalar == Scalar::u8 ? '|' : order, code, fmt::join(shape, ", "),
+                                 shape.size() == 1 ? "," : "");
   constexpr std::size_t before = 10, alignment = 64;
   text.append(alignment - 1 - (before + text.size()) % alignment, ' ');
   text += '\n';
   std::string header(magic);
-  header += {'\x01', '\0', static_cast<char>(text.size() & 0xff),
-             static_cast<char>(text.size() >> 8)};
+  header +=
+      {'\x01', '\0', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return header + text;
 }
 

@@ -47,8 +47,7 @@ Opened open_archive(const std::string& path) {
 /// One member, unpacked as it is read. libzip checks its checksum at the end.
 class MemberReader : public Reader {
  public:
-  MemberReader(const Opened& opened, zip_uint64_t index, const std::string& label)
-      : label_(label) {
+  MemberReader(const Opened& opened, zip_uint64_t index, const std::string& label) : label_(label) {
     zip_stat_t about;
     zip_stat_init(&about);
     constexpr zip_uint64_t wanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
@@ -143,7 +142,7 @@ Array read_npz(const std::string& path, const std::string& wanted) {
     array.name = name;
     return array;
   }
-  cannot_read(path, "there is no array " + quoted(wanted));
+  cannot_read(path, "there is no array " + in_quotes(wanted));
 }
 
 std::map<std::string, Array> read_npz(const std::string& path) {

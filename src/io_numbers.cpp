@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -31,7 +32,9 @@ double value_of(Half half) {
                        : sign * std::ldexp(fraction + 1024, exponent - 25);
 }
 
-double value_of(bool value) { return value ? 1.0 : 0.0; }
+double value_of(bool value) {
+  return value ? 1.0 : 0.0;
+}
 
 template <class T>
 double value_of(T value) {
@@ -61,8 +64,8 @@ T load(const char* from, bool swapped) {
   }
 }
 
-/// `count` numbers in sequence, `stride` doubles apart in `to`; the index of the first that a double
-/// cannot hold, or `count`.
+/// `count` numbers in sequence, `stride` doubles apart in `to`; the index of the first that a
+/// double cannot hold, or `count`.
 template <class T>
 Index convert(const char* from, Index count, bool swapped, double* to, Index stride) {
   for (Index i = 0; i < count; ++i) {
@@ -82,28 +85,35 @@ struct Kind {
 };
 
 const Kind& kind_of(Scalar scalar) {
-  static constexpr Kind kinds[] = {
-      {"bool", 1, convert<bool>},           {"int8", 1, convert<std::int8_t>},
-      {"uint8", 1, convert<std::uint8_t>},  {"int16", 2, convert<std::int16_t>},
-      {"uint16", 2, convert<std::uint16_t>}, {"int32", 4, convert<std::int32_t>},
-      {"uint32", 4, convert<std::uint32_t>}, {"int64", 8, convert<std::int64_t>},
-      {"uint64", 8, convert<std::uint64_t>}, {"float16", 2, convert<Half>},
-      {"float32", 4, convert<float>},       {"float64", 8, convert<double>}};
+  static constexpr Kind kinds[] = {{"bool", 1, convert<bool>},
+                                   {"int8", 1, convert<std::int8_t>},
+                                   {"uint8", 1, convert<std::uint8_t>},
+                                   {"int16", 2, convert<std::int16_t>},
+                                   {"uint16", 2, convert<std::uint16_t>},
+                                   {"int32", 4, convert<std::int32_t>},
+                                   {"uint32", 4, convert<std::uint32_t>},
+                                   {"int64", 8, convert<std::int64_t>},
+                                   {"uint64", 8, convert<std::uint64_t>},
+                                   {"float16", 2, convert<Half>},
+                                   {"float32", 4, convert<float>},
+                                   {"float64", 8, convert<double>}};
   return kinds[static_cast<std::size_t>(scalar)];
 }
 
 [[noreturn]] void refuse_inexact(const std::string& label, Index row, Index col) {
-  cannot_read(label, fmt::format("the number in row {}, column {} (from 1) is beyond 2^53 and cannot "
-                                 "be held exactly; use smaller whole numbers",
-                                 row + 1, col + 1));
+  cannot_read(label,
+              fmt::format("the number in row {}, column {} (from 1) is beyond 2^53 and cannot "
+                          "be held exactly; use smaller whole numbers",
+                          row + 1, col + 1));
 }
 
 [[noreturn]] void refuse_size(const std::string& label, std::uint64_t promised, std::uint64_t held,
                               const char* format) {
-  cannot_read(label, fmt::format("the header promises {} bytes of numbers, the file holds {}{}; the "
-                                 "file is {} or not {}",
-                                 promised, held > promised ? "at least " : "", held,
-                                 held > promised ? "damaged" : "truncated", format));
+  cannot_read(label,
+              fmt::format("the header promises {} bytes of numbers, the file holds {}{}; the "
+                          "file is {} or not {}",
+                          promised, held > promised ? "at least " : "", held,
+                          held > promised ? "damaged" : "truncated", format));
 }
 
 /// Where column `col` of the values starts in column-major memory: its digits, last extent fastest,
@@ -148,8 +158,12 @@ void from_row_major(const char* bytes, const Layout& layout, const std::string& 
 
 }  // namespace
 
-std::size_t size_of(Scalar scalar) { return kind_of(scalar).size; }
-const char* name_of(Scalar scalar) { return kind_of(scalar).name; }
+std::size_t size_of(Scalar scalar) {
+  return kind_of(scalar).size;
+}
+const char* name_of(Scalar scalar) {
+  return kind_of(scalar).name;
+}
 
 Extent extent(const std::vector<Index>& shape, const std::string& label) {
   constexpr Index most = std::numeric_limits<Index>::max() / 8;

@@ -164,21 +164,26 @@ void ScaledKernel::potentials(Vector& f, Vector& g) const {
   g = (v_.array() + b.array().log2()) / scale_;
 }
 
-void ScaledKernel::measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
-                           Vector& columns) {
+double ScaledKernel::measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
+                             Vector& columns) {
   scale_ = std::numbers::log2e / lambda;
   u_ = f * scale_;
   v_ = g * scale_;
   rows.resize(cost_.rows());
-  for_pieces(cost_.rows(), threads_, [&](Index, Rows piece_rows) {
-    for (Index i = piece_rows.begin; i < piece_rows.end; ++i)
-      rows[i] = simd::exp2_row(cost_.row(i).data(), v_.data(), scale_, u_[i],
-                               kernel_.row(i).data(), cost_.cols());
+  Vector costs(cost_.rows());
+  for_pieces(cost_.rows(), threads_, [&](Index, Rows block) {
+    for (Index i = block.begin; i < block.end; ++i) {
+      const double* c = cost_.row(i).data();
+      double* k = kernel_.row(i).data();
+      rows[i] = simd::exp2_row(c, v_.data(), scale_, u_[i], k, cost_.cols());
+      costs[i] = simd::dot(k, c, cost_.cols());
+    }
   });
   a = Vector::Ones(cost_.rows());
   b = Vector::Ones(cost_.cols());
   columns = transpose_times(a);
   ++passes;
+  return costs.sum();
 }
 
 }  // namespace remblai

@@ -33,8 +33,9 @@ class ScaledKernel {
   /// f and g in units of the cost.
   void potentials(Vector& f, Vector& g) const;
 
-  /// Row and column sums of exp((f + g - c)/lambda), which is left in the storage; both of length m, n.
-  void measure(double lambda, const Vector& f, const Vector& g, Vector& rows, Vector& columns);
+  /// Leaves the plan P = exp((f + g - c)/lambda) in the storage, with its row sums (m) and column sums
+  /// (n). Returns <P, c>.
+  double measure(double lambda, const Vector& f, const Vector& g, Vector& rows, Vector& columns);
 
   Vector a, b;
   int passes = 0;  ///< sweeps over the matrix so far

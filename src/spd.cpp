@@ -1,5 +1,5 @@
 // Functions, geometric means and affine-invariant geometry of symmetric positive definite matrices.
-// Means and distances take SVDs of products of Cholesky factors: half the digits of condition lost.
+// Means and distances take the SVD of a product of Cholesky factors, never of the matrices.
 #include "remblai/spd.h"
 
 #include <fmt/format.h>

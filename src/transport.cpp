@@ -2,13 +2,18 @@
 // iterations while these contract fast, else by truncated Newton steps on the semi-dual.
 #include "remblai/transport.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "kernel.h"
 #include "linalg.h"
+#include "pairs.h"
+#include "remblai/domain.h"
 #include "remblai/error.h"
 
 namespace remblai {
@@ -150,7 +155,9 @@ void Solver::certify(double lambda, TransportResult& result) {
   const Vector& g = problem_.g_;
   Vector& rows = problem_.row_sums_;
   Vector& columns = problem_.column_sums_;
-  kernel_.measure(lambda, f, g, rows, columns);
+  result.cost = kernel_.measure(lambda, f, g, rows, columns);
+  // ln P = (f + g - c)/lambda
+  result.entropy = (result.cost - rows.dot(f) - columns.dot(g)) / lambda;
   result.source_error = (rows - p_).lpNorm<1>();
   result.target_error = (columns - q_).lpNorm<1>();
   const double mass = rows.sum();
@@ -185,12 +192,7 @@ Transport::Transport(Vector p, Vector q, int threads)
     : p_(std::move(p)), q_(std::move(q)), threads_(threads) {}
 
 void Transport::set_points(const Matrix& x, const Matrix& z) {
-  cost_.resize(x.rows(), z.rows());
-  linalg::gemm(linalg::Op::none, x, linalg::Op::transpose, z, -2, 0, cost_);
-  const Vector x2 = x.rowwise().squaredNorm();
-  const Eigen::RowVectorXd z2 = z.rowwise().squaredNorm().transpose();
-  for (Index i = 0; i < cost_.rows(); ++i)
-    cost_.row(i) = ((cost_.row(i) + z2).array() + x2[i]).cwiseMax(0);
+  squared_distances(x, z, cost_);
   largest_cost_ = cost_.maxCoeff();
 }
 
@@ -206,5 +208,38 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
 Matrix Transport::plan_times(const Matrix& y) const { return linalg::multiply(kernel_, y); }
 
 Matrix Transport::plan() const { return kernel_; }
+
+TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
+                        const TransportOptions& options, int threads) {
+  if (!(lambda > 0 && std::isfinite(lambda)))
+    throw Error(fmt::format("lambda: {} is not a positive finite number; for lambda = 0 use "
+                            "exact_transport",
+                            lambda));
+  if (!(options.tolerance > 0))
+    throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
+  require_finite(cost, "cost");
+  // The cost says how many points there are; the weights are checked like those of a domain.
+  const Domain source{Matrix::Zero(cost.rows(), 1), {}, p};
+  const Domain target{Matrix::Zero(cost.cols(), 1), {}, q};
+  source.validate("source");
+  target.validate("target");
+  const Vector all_p = source.probabilities();
+  const Vector all_q = target.probabilities();
+  const std::vector<Index> rows = positive_entries(all_p);
+  const std::vector<Index> columns = positive_entries(all_q);
+
+  Transport problem(all_p(rows), all_q(columns), threads);
+  problem.set_cost(cost(rows, columns));
+  const double none = -std::numeric_limits<double>::infinity();
+  TransportPlan out;
+  out.result = problem.solve(lambda, options);
+  out.f = Vector::Constant(cost.rows(), none);
+  out.g = Vector::Constant(cost.cols(), none);
+  out.plan = Matrix::Zero(cost.rows(), cost.cols());
+  out.f(rows) = problem.f();
+  out.g(columns) = problem.g();
+  out.plan(rows, columns) = problem.plan();
+  return out;
+}
 
 }  // namespace remblai

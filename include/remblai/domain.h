@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "remblai/types.h"
 
@@ -32,6 +33,9 @@ struct Problem {
   Matrix prior;   ///< d x d, symmetric positive definite; read when Options::prior is `given`
   Matrix metric;  ///< d x d, symmetric positive definite; read when Options::metric is `given`
 };
+
+/// The places of the positive entries.
+std::vector<Index> positive_entries(const Vector& weights);
 
 /// Throws Error naming the first row and column that hold NaN or an infinity.
 void require_finite(const Matrix& values, std::string_view name);

@@ -1,5 +1,6 @@
 // Arrays from files and to files: .npy, .npz, .csv, .tsv, .mat (v5 and v7.3), IDX and IDX.gz.
-// A reader throws Error on anything it cannot take; a writer leaves either the whole file or nothing.
+// A reader throws Error on anything it cannot take; a writer leaves either the whole file or
+// nothing.
 #pragma once
 
 #include <map>
@@ -12,10 +13,11 @@
 namespace remblai::io {
 
 /// Numbers as a file holds them. Whatever the shape, `values` has shape[0] rows and the product of
-/// the other extents as columns (a list of n numbers is n x 1, a pile of images one image a row).
+/// the other extents as columns, the last index running fastest (a list of n numbers is n x 1, a
+/// pile of images one image a row, a single number 1 x 1). Whole numbers beyond 2^53 are refused.
 struct Array {
   std::string name;  ///< inside an .npz or .mat, or a column of a .csv; empty otherwise
-  std::string type;  ///< as the format calls it: "float32", "uint8", "text"
+  std::string type;  ///< as the format calls it: "float32", "uint8", "logical", "text"
   std::vector<Index> shape;
   Matrix values;  ///< empty when only the description was asked for
 };
@@ -28,13 +30,17 @@ struct Spec {
 };
 Spec parse_spec(const std::string& text);
 
-/// What a file holds, without its numbers where the format allows it.
+/// What a file holds, without its numbers: every array that could be read (of a .mat also no cells,
+/// text, sparse or complex ones), every column of a .csv, whose type is "number" or "text".
 std::vector<Array> list(const std::string& path);
 
-/// Points, one a row (one a column with `transpose`). Of an .npz or .mat with several arrays the only
-/// one that is not a list is taken; a .csv is read without the column named in `without` ("path:name"
-/// of the same file, or empty). Finite numbers only: NaN and infinities are refused with row and column.
-Matrix read_points(const std::string& spec, bool transpose = false, const std::string& without = "");
+/// Points, one a row (one a column with `transpose`). Of an .npz or .mat with several arrays the
+/// only one that is not a list is taken. The first line of a .csv holds names when a field of it is
+/// not a number. What `without` names is left out: a column or an array of the same file
+/// ("path:name"); it is ignored when empty or of another file. Finite numbers only: NaN and
+/// infinities are refused with row and column.
+Matrix read_points(const std::string& spec, bool transpose = false,
+                   const std::string& without = "");
 
 /// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
 Labels read_labels(const std::string& spec);
@@ -49,7 +55,7 @@ void write_npy(const std::string& path, const Labels& values);  ///< 1-D int64
 using Value = std::variant<Matrix, Vector, Labels, std::string>;
 void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
 
-/// Every array of an .npz, infinities included.
+/// Every array of an .npz, NaN and infinities included; throws Error when one holds no numbers.
 std::map<std::string, Array> read_npz(const std::string& path);
 
 /// Writes a text file under a temporary name, then renames it.

@@ -8,9 +8,8 @@ namespace remblai {
 /// A = unit / length^2 (V F'F V' + outside (I - V V')) with V (d x r) orthonormal.
 ///
 /// Points are measured from `origin` in multiples of `length`, so that the arithmetic never leaves
-/// the range of double for data between 1e-100 and 1e100. A basis with no columns at all in a space
-/// of d > 0 dimensions stands for V = I, an empty factor for F = I; the points of the two domains
-/// differ only inside the span of V.
+/// the range of double for data between 1e-100 and 1e100. The points of the two domains differ only
+/// inside the span of V.
 struct Metric {
   Vector origin;         ///< d
   double length = 1;     ///< power of two near the largest coordinate

@@ -1,6 +1,5 @@
 // Symmetric positive definite matrices: functions, geometric mean and affine-invariant geometry.
-// Every function costs O(d^3) and throws Error, with the smallest eigenvalue, on input that is not
-// square, finite, symmetric and positive definite.
+// Cost O(d^3); results symmetric to the last bit; Error on input that is not SPD, or on overflow.
 #pragma once
 
 #include <string_view>
@@ -10,15 +9,16 @@
 
 namespace remblai::spd {
 
-/// Throws Error unless `a` is square, finite, symmetric (to 1e-8 of its norm) and positive definite.
-/// `name` opens the message, which gives the smallest eigenvalue and says how to mend it.
+/// Throws Error unless `a` is square, finite, symmetric (to 1e-8 of its largest entry) and positive
+/// definite to working precision. `name` opens the message, which gives the smallest eigenvalue and
+/// says how to mend it. Every function below asks the same of its arguments.
 void require(const Matrix& a, std::string_view name);
 
 Matrix sqrt(const Matrix& a);
 Matrix inverse_sqrt(const Matrix& a);
 Matrix power(const Matrix& a, double exponent);
-Matrix log(const Matrix& a);   ///< symmetric
-Matrix exp(const Matrix& s);   ///< of any symmetric matrix; the result is SPD
+Matrix log(const Matrix& a);  ///< symmetric
+Matrix exp(const Matrix& s);  ///< of any symmetric matrix; the result is SPD to rounding
 Matrix inverse(const Matrix& a);
 
 /// A #_t B = A^1/2 (A^-1/2 B A^-1/2)^t A^1/2: the point at t of the geodesic from A (t = 0) to
@@ -36,7 +36,10 @@ Matrix riccati(const Matrix& c, const Matrix& d, double t = 0.5);
 double distance(const Matrix& a, const Matrix& b);
 
 /// The matrix with the smallest sum of squared distances to those given (Karcher mean), by
-/// Riemannian gradient descent until the relative gradient is below `tolerance`.
+/// Riemannian gradient descent from exp of the mean logarithm, until the gradient (mean logarithm
+/// at the point) is below `tolerance` times the root mean square distance (or 1, if larger), no
+/// step improves on it any more, or `max_iterations` are spent: it then returns the best point
+/// found.
 Matrix karcher_mean(const std::vector<Matrix>& matrices, double tolerance = 1e-12,
                     int max_iterations = 200);
 

@@ -1,0 +1,105 @@
+// remblai evaluate: how many predicted labels are right, by class, and what the wrong ones are
+// taken for.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+#include "commands.h"
+#include "files.h"
+#include "remblai/io.h"
+#include "remblai/predict.h"
+
+namespace remblai::cli {
+namespace {
+
+struct Arguments {
+  std::string predicted, labels;
+  bool json = false;
+};
+
+/// The points of one true class.
+struct Class {
+  Index points = 0;
+  Index right = 0;
+  std::map<std::int64_t, Index> taken_for;  // wrong labels and how often each was given
+
+  double recall() const { return static_cast<double>(right) / static_cast<double>(points); }
+};
+
+using Classes = std::map<std::int64_t, Class>;
+
+Classes count(const Labels& predicted, const Labels& truth) {
+  Classes classes;
+  for (Index i = 0; i < truth.size(); ++i) {
+    Class& one = classes[truth[i]];
+    ++one.points;
+    if (predicted[i] == truth[i]) {
+      ++one.right;
+    } else {
+      ++one.taken_for[predicted[i]];
+    }
+  }
+  return classes;
+}
+
+/// The most frequent wrong label of a class; the smaller one of two as frequent.
+std::pair<std::int64_t, Index> worst(const Class& one) {
+  return *std::max_element(one.taken_for.begin(), one.taken_for.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+void print_table(const Classes& classes, double share, Index points) {
+  fmt::print("accuracy {:.2f} % of {} points\n\n", 100 * share, points);
+  fmt::print("{:>8}{:>9}{:>8}{:>10}   {}\n", "class", "points", "right", "recall",
+             "most often taken for");
+  for (const auto& [label, one] : classes) {
+    fmt::print("{:>8}{:>9}{:>8}{:>8.1f} %", label, one.points, one.right, 100 * one.recall());
+    if (one.taken_for.empty()) {
+      fmt::print("\n");
+    } else {
+      const auto [other, times] = worst(one);
+      fmt::print("   {} ({} times)\n", other, times);
+    }
+  }
+}
+
+void print_json(const Classes& classes, double share, Index points) {
+  nlohmann::ordered_json json{{"accuracy", share}, {"points", points}};
+  json["classes"] = nlohmann::ordered_json::array();
+  for (const auto& [label, one] : classes) {
+    nlohmann::ordered_json entry{
+        {"label", label}, {"points", one.points}, {"right", one.right}, {"recall", one.recall()}};
+    entry["taken_for"] = nlohmann::ordered_json::object();
+    for (const auto& [other, times] : one.taken_for) {
+      entry["taken_for"][std::to_string(other)] = times;
+    }
+    json["classes"].push_back(std::move(entry));
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+int run(const Arguments& arguments) {
+  const Labels truth = io::read_labels(arguments.labels);
+  const Labels predicted = load_labels(arguments.predicted, "--predicted", truth.size());
+  const double share = accuracy(predicted, truth);
+  (arguments.json ? print_json : print_table)(count(predicted, truth), share, truth.size());
+  return Exit::success;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& command = *app.add_subcommand("evaluate", "score predicted labels against true ones");
+  add_file(command, "--predicted", arguments->predicted, "predicted labels")->required();
+  add_file(command, "--labels", arguments->labels, "true labels, in the same order")->required();
+  add_json(command, arguments->json);
+  add_help(command);
+  command.callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace remblai::cli

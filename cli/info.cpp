@@ -1,0 +1,169 @@
+// remblai info: what a data or model file holds, in words.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "arguments.h"
+#include "commands.h"
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/model_io.h"
+
+namespace remblai::cli {
+namespace {
+
+constexpr std::size_t most_classes = 50;  // a list with more distinct numbers is hardly labels
+
+bool is_list(const io::Array& array) {
+  Index longer = 0;
+  for (Index extent : array.shape) longer += extent > 1;
+  return longer <= 1;
+}
+
+/// "10 classes: 0 (50), 1 (50), ..." when the list could be labels, nothing otherwise.
+std::string classes(const Matrix& values) {
+  std::map<double, Index> counts;
+  for (Index i = 0; i < values.size(); ++i) {
+    const double value = values.data()[i];
+    if (value != std::floor(value)) return "";
+    ++counts[value];
+    if (counts.size() > most_classes) return "";
+  }
+  std::vector<std::string> parts;
+  for (const auto& [value, times] : counts)
+    parts.push_back(fmt::format("{:.0f} ({})", value, times));
+  return fmt::format("{} {}, with counts: {}", counts.size(),
+                     counts.size() == 1 ? "class" : "classes as labels", fmt::join(parts, ", "));
+}
+
+void describe_values(const io::Array& array) {
+  const Matrix& values = array.values;
+  double low = INFINITY, high = -INFINITY;
+  Index nan = 0, infinite = 0, zero = 0;
+  for (Index i = 0; i < values.size(); ++i) {
+    const double value = values.data()[i];
+    nan += std::isnan(value);
+    infinite += std::isinf(value);
+    zero += value == 0;
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (low <= high) {
+    fmt::print("  values {:.6g} to {:.6g}, {:.1f} % zeros\n", low, high,
+               100.0 * static_cast<double>(zero) / static_cast<double>(values.size()));
+  }
+  fmt::print("  {} NaN, {} infinite{}\n", nan, infinite,
+             nan + infinite > 0 ? ": remblai refuses them as input" : "");
+  if (is_list(array) && nan + infinite == 0) {
+    if (const std::string text = classes(values); !text.empty()) fmt::print("  {}\n", text);
+  }
+}
+
+std::string shape_of(const io::Array& array) {
+  if (array.shape.empty()) return "one number";
+  if (array.shape.size() == 1) return fmt::format("{} numbers", array.shape[0]);
+  return fmt::format("{}", fmt::join(array.shape, " x "));
+}
+
+/// Reads the numbers of one array and describes them, or says why they cannot be taken.
+void describe(const std::string& path, io::Array array) {
+  fmt::print("{}{}, {}\n", array.name.empty() ? "" : array.name + ": ", shape_of(array),
+             array.type);
+  if (array.shape.size() > 1) {
+    const Index rows = array.shape[0];
+    Index columns = 1;
+    for (std::size_t i = 1; i < array.shape.size(); ++i) columns *= array.shape[i];
+    if (!is_list(array)) fmt::print("  as points: {} of {} coordinates\n", rows, columns);
+  }
+  try {
+    if (array.values.size() == 0) {
+      array.values = io::read_points(array.name.empty() ? path : path + ":" + array.name);
+    }
+    describe_values(array);
+  } catch (const Error& error) {
+    fmt::print("  not usable as numbers: {}\n", error.what());
+  }
+}
+
+void describe_data(const std::string& path, const std::string& name) {
+  std::vector<io::Array> arrays;
+  if (path.ends_with(".npz")) {
+    for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
+  } else {
+    arrays = io::list(path);
+  }
+  if (path.ends_with(".csv") || path.ends_with(".tsv")) {
+    std::vector<std::string> columns;
+    for (const io::Array& column : arrays) columns.push_back(column.name);
+    fmt::print(
+        "{}: a table with {} columns: {}{}\n", path, columns.size(),
+        fmt::join(columns.begin(), columns.begin() + std::min<long>(12, std::ssize(columns)), ", "),
+        columns.size() > 12 ? ", ..." : "");
+    const Index rows = arrays.empty() || arrays[0].shape.empty() ? 0 : arrays[0].shape[0];
+    if (name.empty()) {
+      describe(path, {"", "table", {rows, std::ssize(columns)}, {}});
+      return;
+    }
+  } else {
+    fmt::print("{}: {} {}\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays");
+  }
+  bool found = false;
+  for (io::Array& array : arrays) {
+    if (!name.empty() && array.name != name) continue;
+    found = true;
+    describe(path, std::move(array));
+  }
+  if (!found) io::read_points(path + ":" + name);  // says which names there are
+}
+
+void describe_model(const std::string& path) {
+  const Model model = load(path);
+  const auto line = [](const char* what, const std::string& text) {
+    fmt::print("  {:<10}{}\n", what, text);
+  };
+  fmt::print("{}: a remblai model\n", path);
+  line("metric",
+       fmt::format("{}{}, {} x {}, of rank {} in the span of the data", name(model.options.metric),
+                   model.options.metric == MetricChoice::learned
+                       ? fmt::format(" (prior {})", name(model.options.prior))
+                       : "",
+                   model.metric.dimension(), model.metric.dimension(), model.metric.rank()));
+  line("source",
+       fmt::format(
+           "{} points of {} coordinates, {}", model.source.size(), model.source.dimension(),
+           model.source.labelled() ? "with labels" : "without labels: predict cannot use it"));
+  line("target", fmt::format("{} points", model.target.size()));
+  line("lambda", model.lambda > 0
+                     ? fmt::format("{:.6g} ({} {})", model.lambda, model.options.lambda,
+                                   name(model.options.lambda_unit))
+                     : std::string("0: exact transport"));
+  line("prepared", fmt::format("{}", name(model.options.preprocess)));
+  line("steps", fmt::format("{} of at most {}", model.history.size(), model.options.steps));
+  line("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason));
+}
+
+int run(const std::string& file) {
+  const io::Spec spec = io::parse_spec(file);
+  if (spec.name.empty() && is_model_file(spec.path)) {
+    describe_model(spec.path);
+  } else {
+    describe_data(spec.path, spec.name);
+  }
+  return Exit::success;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& action) {
+  const auto file = std::make_shared<std::string>();
+  CLI::App& command = *app.add_subcommand("info", "say what a data or model file holds");
+  command.add_option("FILE", *file, "data or model; FILE:NAME for one array or column")->required();
+  add_help(command);
+  command.callback([file, &action] { action = [file] { return run(*file); }; });
+}
+
+}  // namespace remblai::cli

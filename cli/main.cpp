@@ -1,0 +1,131 @@
+// The program remblai: finds the subcommand, parses its flags, runs it and turns failures into exit
+// codes. Mistakes in the command line are told with the nearest name that exists.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include "arguments.h"
+#include "commands.h"
+#include "help.h"
+#include "progress.h"
+#include "remblai/error.h"
+#include "remblai/version.h"
+
+namespace remblai::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_flag(const std::string& word) {
+  return word.starts_with("--");
+}
+
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+/// Throws Error on an unknown subcommand or flag, and on a flag whose value is missing: CLI11 would
+/// report a missing required flag first, or take the next flag for the value.
+void check_words(const CLI::App& app, const Words& words) {
+  const CLI::App* command = &app;
+  std::size_t first = 0;
+  if (!words.empty() && !words[0].starts_with("-")) {
+    std::vector<std::string> commands;
+    for (const CLI::App* one : app.get_subcommands({})) commands.push_back(one->get_name());
+    if (std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
+      throw Error(fmt::format("unknown command '{}'{}; the commands are {}", words[0],
+                              suggestion(words[0], commands), fmt::join(commands, ", ")));
+    }
+    command = app.get_subcommand(words[0]);
+    first = 1;
+  }
+  for (std::size_t i = first; i < words.size(); ++i) {
+    if (!is_flag(words[i])) continue;
+    const std::string flag = words[i].substr(0, words[i].find('='));
+    const std::vector<std::string> flags = flags_of(*command);
+    if (std::find(flags.begin(), flags.end(), flag) == flags.end()) {
+      throw Error(fmt::format("unknown option '{}'{}; '{} --help' lists them all", flag,
+                              suggestion(flag, flags),
+                              first ? "remblai " + words[0] : std::string("remblai")));
+    }
+    const CLI::Option* option = command->get_option(flag);
+    if (option->get_type_size() == 0) continue;
+    const bool here = flag.size() + 1 < words[i].size();
+    const bool next = flag == words[i] && i + 1 < words.size() && !is_flag(words[i + 1]);
+    if (!here && !next)
+      throw Error(fmt::format("{} needs a value: {}", flag, option->get_type_name()));
+    if (next) ++i;
+  }
+}
+
+int run(Words words) {
+  CLI::App app(
+      "Learns a transport plan and the ground metric it should use, together, and carries\n"
+      "labels from one set of points to another.",
+      "remblai");
+  app.formatter(help_formatter());
+  app.option_defaults()->always_capture_default(false);
+  app.get_formatter()->column_width(30);
+  app.set_version_flag("--version", fmt::format("remblai {}", version()), "the version");
+  app.require_subcommand(1);
+  app.footer(
+      "A FILE is a path, or PATH:NAME for one array of an .npz or .mat or one column of a .csv.\n"
+      "Formats: .npy, .npz, .csv, .tsv, .mat, IDX and IDX.gz. 'remblai COMMAND --help' tells "
+      "more.\n"
+      "Exit codes: 0 done, 2 bad input, 3 not converged (results written), 130 stopped by Ctrl-C.");
+  Action action;
+  for (auto add : {add_adapt, add_fit, add_map, add_predict, add_evaluate, add_info, add_demo,
+                   add_completion}) {
+    add(app, action);
+  }
+  app.set_help_flag("-h,--help", "this text");
+
+  if (words.empty()) {
+    fmt::print(stderr, "{}", app.help());
+    return Exit::bad_input;
+  }
+  // Help is what was asked for, whatever else stands on the line.
+  const auto asks_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  if (std::any_of(words.begin() + 1, words.end(), asks_help)) words = {words[0], "--help"};
+  check_words(app, words);
+  try {
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help or version
+    throw Error(fmt::format("{}; see 'remblai {} --help'", error.what(), words.back()));
+  }
+  return action();
+}
+
+int fail(const std::string& message) {
+  const bool colour = colours(stderr);
+  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
+             message);
+  return Exit::bad_input;
+}
+
+}  // namespace
+}  // namespace remblai::cli
+
+int main(int argc, char** argv) {
+  using namespace remblai::cli;
+  try {
+    const int code = run({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0) return fail("standard output cannot be written to");
+    return code;
+  } catch (const remblai::Error& error) {
+    return fail(error.what());
+  } catch (const std::bad_alloc&) {
+    return fail("not enough memory for points this many and this large; use fewer of them");
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  }
+}

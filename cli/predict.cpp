@@ -1,0 +1,68 @@
+// remblai predict: labels for target points from a saved model.
+#include "remblai/predict.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "arguments.h"
+#include "commands.h"
+#include "files.h"
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/model_io.h"
+
+namespace remblai::cli {
+namespace {
+
+struct Arguments {
+  std::string model, points, out;
+  bool transpose = false, propagate = false, quiet = false;
+  Options options;  // only what was given on the command line counts
+};
+
+int run(const Arguments& arguments, const CLI::App& command) {
+  require_writable(arguments.out, ".npy");
+  Model model = load(arguments.model);
+  if (!model.source.labelled()) {
+    throw Error(fmt::format("--model {}: the model has no labels; fit again with --source-labels",
+                            arguments.model));
+  }
+  if (command.count("--neighbours")) model.options.neighbours = arguments.options.neighbours;
+  if (command.count("--knn-metric")) model.options.knn_metric = arguments.options.knn_metric;
+  if (command.count("--threads")) model.options.threads = arguments.options.threads;
+  model.options.validate();
+  const Matrix points = load_points(arguments.points, "", arguments.transpose);
+  require_dimension("--points", points.cols(), "--model", model.metric.dimension());
+
+  const Labels labels =
+      arguments.propagate ? most_likely(propagate(model, points)) : predict(model, points);
+  io::write_npy(arguments.out, labels);
+  if (!arguments.quiet) {
+    fmt::print("{} points labelled, written to {}\n", labels.size(), arguments.out);
+  }
+  return Exit::success;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& command = *app.add_subcommand("predict", "label target points with a saved model");
+  add_file(command, "--model", arguments->model, "what fit (with --source-labels) or adapt saved")
+      ->required();
+  add_file(command, "--points", arguments->points, "target points, one a row")->required();
+  add_file(command, "--out", arguments->out, "the labels, an .npy file")->required();
+  add_transpose(command, arguments->transpose);
+  add_options(command, arguments->options, {"neighbours", "knn-metric", "threads"},
+              "the model's own");
+  add_propagate(command, arguments->propagate);
+  add_quiet(command, arguments->quiet);
+  add_help(command);
+  command.callback([arguments, &action, &command] {
+    action = [arguments, &command] { return run(*arguments, command); };
+  });
+}
+
+}  // namespace remblai::cli

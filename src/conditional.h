@@ -1,0 +1,25 @@
+// Where the mass at a point goes: the conditional distributions of a fitted plan, for any points.
+#pragma once
+
+#include <functional>
+
+#include "remblai/model.h"
+
+namespace remblai {
+
+enum class Direction { forward, backward };
+
+/// For rows [first, first + weights.rows()) of the points, the weights over the points of the other
+/// domain; each row sums to 1.
+using ConditionalVisitor = std::function<void(Index first, const Matrix& weights)>;
+
+/// Visits the points (preprocessed coordinates) in blocks of bounded memory. Forward: points of the source
+/// domain, weights over the target, softmax_j((g_j - cost_j)/lambda); backward the same with f. With
+/// lambda = 0 a point gets the distribution of the nearest point of its domain.
+void visit_conditionals(const Model& model, Direction direction, const Matrix& points,
+                        const ConditionalVisitor& visit);
+
+/// The averages of the other domain under these distributions, in preprocessed coordinates.
+Matrix barycentres(const Model& model, Direction direction, const Matrix& points);
+
+}  // namespace remblai

@@ -1,0 +1,61 @@
+// Delimited text in memory, taken apart one record after the other; io_csv.cpp gives it meaning.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remblai::io {
+
+struct Field {
+  std::string_view text;  ///< without the blanks and quotes around it
+  bool quoted = false;    ///< a quote inside is still written twice
+
+  std::string unescaped() const;
+};
+
+enum class Parse { number, empty, out_of_range, text };
+
+/// The whole text as a number; NaN and infinities are numbers here. Never depends on the locale.
+Parse parse_number(std::string_view text, double& value);
+
+/// Comma, semicolon or tab between fields; quotes; lines ended by LF, CRLF or CR. Blank lines and
+/// lines that start with # are left out.
+class Records {
+ public:
+  /// Reads the whole file; throws Error.
+  explicit Records(const std::string& path);
+
+  /// Steps to the next record; false at the end. Throws Error when a quote is not closed.
+  bool next();
+
+  /// Back to before the first record.
+  void restart();
+
+  const std::vector<Field>& fields() const { return fields_; }
+  std::size_t line() const { return line_; }  ///< where the record starts, from 1
+
+ private:
+  bool at_end() const { return at_ >= text_.size(); }
+  bool at_line_end() const { return at_end() || text_[at_] == '\n' || text_[at_] == '\r'; }
+  bool at_blank() const {
+    return !at_end() && (text_[at_] == ' ' || (text_[at_] == '\t' && delimiter_ != '\t'));
+  }
+  void end_line();
+  bool skip_to_record();
+  void split();
+  Field plain_field();
+  Field quoted_field();
+  char find_delimiter();
+
+  std::string path_;
+  std::string text_;
+  std::size_t at_ = 0;
+  std::size_t next_line_ = 1;
+  std::size_t line_ = 0;
+  char delimiter_ = ',';
+  std::vector<Field> fields_;
+};
+
+}  // namespace remblai::io

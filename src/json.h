@@ -1,0 +1,35 @@
+// Options, history and status as JSON: the same words in reports and in model files.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "remblai/error.h"
+#include "remblai/model.h"
+
+namespace remblai {
+
+using Json = nlohmann::ordered_json;
+
+/// A number; null when it is not finite.
+Json number(double value);
+
+Json options_json(const Options& options);
+Json history_json(const std::vector<Step>& history);
+
+/// The inverse of the two above; null reads as NaN. Throws nlohmann's exceptions on other content.
+Options options_from(const Json& json);
+std::vector<Step> history_from(const Json& json);
+
+/// The value of an enum from its name; throws Error when there is no such name.
+template <class Enum>
+Enum enum_from(std::string_view text) {
+  constexpr auto all = names(Enum{});
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i] == text) return static_cast<Enum>(i);
+  throw Error("unknown name '" + std::string(text) + "'");
+}
+
+}  // namespace remblai

@@ -1,0 +1,55 @@
+// Barycentric maps: averages of the other domain under the conditional distributions of the plan.
+#include "remblai/map.h"
+
+#include <fmt/format.h>
+
+#include "conditional.h"
+#include "pairs.h"
+#include "remblai/error.h"
+
+namespace remblai {
+namespace {
+
+// With lambda = 0 the barycentre belongs to the nearest point of the model; what lies between the two is
+// kept, so that new points do not collapse onto the old.
+Matrix keep_offset(const Model& model, Direction direction, const Matrix& points, Matrix mapped) {
+  const Domain& own = direction == Direction::forward ? model.source : model.target;
+  const std::vector<Index> rows = positive_entries(own.weights);
+  const Matrix anchors = own.points(rows, Eigen::all);
+  Matrix costs;
+  squared_distances(model.metric.embed(points), model.metric.embed(anchors), costs);
+  for (Index i = 0; i < points.rows(); ++i) {
+    Index nearest = 0;
+    costs.row(i).minCoeff(&nearest);
+    mapped.row(i) += points.row(i) - anchors.row(nearest);
+  }
+  return mapped;
+}
+
+Matrix map_points(const Model& model, Direction direction, const Matrix& points) {
+  if (points.cols() != model.metric.dimension())
+    throw Error(fmt::format("points: {} coordinates, the model has {}; give points with the features the "
+                            "model was fitted on (are points in columns? then transpose)",
+                            points.cols(), model.metric.dimension()));
+  require_finite(points, "points");
+  const Matrix scaled = model.scaler.apply(points);
+  Matrix mapped = barycentres(model, direction, scaled);
+  if (model.lambda == 0) mapped = keep_offset(model, direction, scaled, std::move(mapped));
+  return model.scaler.undo(mapped);
+}
+
+}  // namespace
+
+Matrix map(const Model& model) {
+  return model.scaler.undo(barycentres(model, Direction::forward, model.source.points));
+}
+
+Matrix map(const Model& model, const Matrix& points) {
+  return map_points(model, Direction::forward, points);
+}
+
+Matrix map_back(const Model& model, const Matrix& points) {
+  return map_points(model, Direction::backward, points);
+}
+
+}  // namespace remblai

@@ -1,0 +1,34 @@
+// The range of every option.
+#include "remblai/options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "remblai/error.h"
+
+namespace remblai {
+namespace {
+
+void require(bool ok, std::string_view name, double value, std::string_view range) {
+  if (!ok) throw Error(fmt::format("{}: {} is out of range; it must be {}", name, value, range));
+}
+
+}  // namespace
+
+void Options::validate() const {
+  const auto not_negative = [](double x) { return x >= 0 && std::isfinite(x); };
+  require(not_negative(prior_ridge), "prior-ridge", prior_ridge, "a finite number, 0 or more");
+  require(not_negative(lambda), "lambda", lambda, "a finite number, 0 or more (0: exact transport)");
+  require(not_negative(ridge), "ridge", ridge, "a finite number, 0 or more");
+  require(geodesic > 0 && geodesic < 1, "geodesic", geodesic, "between 0 and 1, both excluded");
+  require(steps >= 1, "steps", steps, "1 or more");
+  require(tolerance > 0 && tolerance < 1, "tolerance", tolerance, "between 0 and 1, both excluded");
+  require(not_negative(outer_tolerance), "outer-tolerance", outer_tolerance,
+          "a finite number, 0 or more");
+  require(neighbours >= 1, "neighbours", neighbours, "1 or more");
+  require(threads >= 0 && threads <= 1024, "threads", threads, "between 0 and 1024");
+  require(seed >= 0, "seed", seed, "0 or more");
+}
+
+}  // namespace remblai

@@ -1,0 +1,51 @@
+// Unit length and standard scores, over both domains together.
+#include "remblai/preprocess.h"
+
+#include <cmath>
+
+namespace remblai {
+namespace {
+
+// Lengths without overflow or underflow of the squares.
+Matrix unit_rows(Matrix points) {
+  for (Index i = 0; i < points.rows(); ++i) {
+    const double length = points.row(i).stableNorm();
+    if (length > 0) points.row(i) /= length;
+  }
+  return points;
+}
+
+}  // namespace
+
+Scaler fit_scaler(Preprocess kind, const Matrix& source, const Matrix& target) {
+  Scaler scaler{.kind = kind, .mean = {}, .scale = {}};
+  if (kind != Preprocess::zscore) return scaler;
+  const double count = static_cast<double>(source.rows() + target.rows());
+  const Index d = source.cols();
+  scaler.mean = (source / count).colwise().sum() + (target / count).colwise().sum();
+  scaler.scale = Vector::Ones(d);
+  for (Index j = 0; j < d; ++j) {
+    const double mean = scaler.mean[j];
+    const double largest = std::max((source.col(j).array() - mean).abs().maxCoeff(),
+                                    (target.col(j).array() - mean).abs().maxCoeff());
+    // A column that is constant up to rounding keeps its size.
+    if (!(largest > 1e-14 * std::abs(mean))) continue;
+    const double squares = ((source.col(j).array() - mean) / largest).square().sum() +
+                           ((target.col(j).array() - mean) / largest).square().sum();
+    scaler.scale[j] = largest * std::sqrt(squares / count);
+  }
+  return scaler;
+}
+
+Matrix Scaler::apply(const Matrix& points) const {
+  if (kind == Preprocess::l2) return unit_rows(points);
+  if (kind == Preprocess::none) return points;
+  return (points.rowwise() - mean.transpose()).array().rowwise() / scale.transpose().array();
+}
+
+Matrix Scaler::undo(const Matrix& points) const {
+  if (kind != Preprocess::zscore) return points;
+  return (points.array().rowwise() * scale.transpose().array()).matrix().rowwise() + mean.transpose();
+}
+
+}  // namespace remblai

@@ -1,0 +1,116 @@
+// Support, span and scale of the data, and the reference matrix (prior or fixed metric) in them.
+#include "space.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "linalg.h"
+#include "remblai/error.h"
+#include "remblai/spd.h"
+
+namespace remblai {
+namespace {
+
+// What stands for D when the metric is learned, for A when it is fixed.
+PriorChoice reference_choice(const Options& options) {
+  switch (options.metric) {
+    case MetricChoice::learned: return options.prior;
+    case MetricChoice::identity: return PriorChoice::identity;
+    case MetricChoice::w: return PriorChoice::w;
+    case MetricChoice::w_inverse: return PriorChoice::w_inverse;
+    case MetricChoice::given: return PriorChoice::given;
+  }
+  return PriorChoice::identity;
+}
+
+// The power of two just above `size`, so that divisions are exact.
+double power_of_two(double size) { return size > 0 ? std::exp2(std::ceil(std::log2(size))) : 1; }
+
+Matrix stack(const Matrix& a, const Matrix& b) {
+  Matrix both(a.rows() + b.rows(), a.cols());
+  both << a, b;
+  return both;
+}
+
+// Span of the displacements; of the points themselves when W counts, which sees where zero is.
+Matrix span(const Matrix& x, const Matrix& z, const Metric& frame, bool from_zero) {
+  Matrix points = stack(x, z);
+  if (!from_zero) points.rowwise() -= frame.origin.transpose();
+  Matrix basis = linalg::row_space(points / frame.length);
+  if (basis.cols() == 0) basis = Matrix::Identity(points.cols(), 1);
+  return basis.cols() < points.cols() ? basis : Matrix();
+}
+
+// W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of the
+// points only the ridge is left.
+SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double ridge, bool inverse) {
+  Matrix points = stack(x, z) / frame.length;
+  if (frame.basis.size()) points = linalg::multiply(points, frame.basis);
+  Matrix w = linalg::gram(points);
+  const double mean = w.trace() / static_cast<double>(frame.dimension());
+  if (!(mean > 0))
+    throw Error("prior w: all points are zero, so W = X'X + Z'Z is zero; choose the prior identity");
+  if (ridge == 0 && frame.basis.size())
+    throw Error(fmt::format("prior-ridge: 0 leaves W = X'X + Z'Z singular, for the points span {} of {} "
+                            "dimensions; give a positive ridge (for example 0.001)",
+                            frame.rank(), frame.dimension()));
+  w /= mean;
+  w.diagonal().array() += ridge;
+  const double scale = frame.length * frame.length * mean;
+  if (!inverse) return {w, ridge, scale};
+  Matrix lower;
+  if (!linalg::cholesky(w, lower))
+    throw Error(fmt::format("prior-ridge: {} leaves W = X'X + Z'Z singular to working precision; "
+                            "give a larger ridge (for example 0.001)",
+                            ridge));
+  const Matrix half = linalg::solve_lower(lower, Matrix::Identity(w.rows(), w.cols()));
+  return {linalg::gram(half), 1 / ridge, 1 / scale};
+}
+
+SpanMatrix given(const Matrix& matrix, Index d, const char* name) {
+  if (matrix.rows() != d || matrix.cols() != d)
+    throw Error(fmt::format("{}: the matrix is {} x {}, the points have {} coordinates; give a {} x {} "
+                            "matrix",
+                            name, matrix.rows(), matrix.cols(), d, d, d));
+  spd::require(matrix, name);
+  const double mean = matrix.trace() / static_cast<double>(d);
+  return {matrix / mean, 1, mean};
+}
+
+}  // namespace
+
+Space make_space(const Problem& problem, const Matrix& source, const Matrix& target,
+                 const Options& options) {
+  Space space;
+  const Vector p = problem.source.probabilities();
+  const Vector q = problem.target.probabilities();
+  space.source_rows = positive_entries(p);
+  space.target_rows = positive_entries(q);
+  space.p = p(space.source_rows);
+  space.q = q(space.target_rows);
+  const Matrix x = source(space.source_rows, Eigen::all);
+  const Matrix z = target(space.target_rows, Eigen::all);
+
+  const PriorChoice choice = reference_choice(options);
+  const bool scattered = choice == PriorChoice::w || choice == PriorChoice::w_inverse;
+  Metric& frame = space.frame;
+  frame.origin = 0.5 * (x.colwise().mean() + z.colwise().mean());
+  frame.length = power_of_two(std::max((x.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff(),
+                                       (z.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff()));
+  // A given matrix mixes all directions, and the identity as a fixed metric needs no metric step.
+  if (scattered || (choice == PriorChoice::identity && options.metric == MetricChoice::learned))
+    frame.basis = span(x, z, frame, scattered);
+  space.x = frame.coordinates(x);
+  space.z = frame.coordinates(z);
+
+  const bool learned = options.metric == MetricChoice::learned;
+  if (scattered)
+    space.reference = scatter(x, z, frame, options.prior_ridge, choice == PriorChoice::w_inverse);
+  else if (choice == PriorChoice::given)
+    space.reference = given(learned ? problem.prior : problem.metric, space.dimension(),
+                            learned ? "prior" : "metric");
+  return space;
+}
+
+}  // namespace remblai

@@ -1,0 +1,300 @@
+// adapt and fit: what they write, what they say, how they end.
+#include <signal.h>
+
+#include <chrono>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "harness.h"
+#include "remblai/io.h"
+#include "remblai/model_io.h"
+#include "remblai/predict.h"
+
+namespace remblai::cli_test {
+namespace {
+
+using nlohmann::json;
+
+TEST_F(Cli, AdaptWritesEverythingItPromises) {
+  write_small_data();
+  const Finished result =
+      run(small_adapt() + Words{"--target-labels", at("target_labels.npy"), "--test",
+                                at("test.npy"), "--test-labels", at("test_labels.npy"),
+                                "--save-plan", "--save-metric"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(result.out.find(at("out")), std::string::npos) << result.out;
+  EXPECT_EQ(names_in(at("out")), (Words{"labels.npy", "mapped.npy", "metric.npy", "model.npz",
+                                        "plan.npy", "report.json", "test_labels.npy"}));
+  EXPECT_EQ(io::read_points(at("out/mapped.npy")).rows(), 40);
+  EXPECT_EQ(io::read_points(at("out/mapped.npy")).cols(), 3);
+  const Labels labels = io::read_labels(at("out/labels.npy"));
+  EXPECT_EQ(labels.size(), 30);
+  EXPECT_EQ(io::read_labels(at("out/test_labels.npy")).size(), 20);
+
+  const Matrix plan = io::read_points(at("out/plan.npy"));
+  ASSERT_EQ(plan.rows(), 40);
+  ASSERT_EQ(plan.cols(), 30);
+  EXPECT_LT((plan.rowwise().sum().array() - 1.0 / 40).abs().sum(), 1e-5);
+  EXPECT_LT((plan.colwise().sum().array() - 1.0 / 30).abs().sum(), 1e-5);
+  const Matrix metric = io::read_points(at("out/metric.npy"));
+  ASSERT_EQ(metric.rows(), 3);
+  EXPECT_LT((metric - metric.transpose()).cwiseAbs().maxCoeff(), 1e-12 * metric.norm());
+
+  const json report = json::parse(read(at("out/report.json")));
+  for (const char* key :
+       {"status", "accuracy", "lambda", "lambda_absolute", "ridge_absolute", "objective",
+        "transport_cost", "marginal_error", "duality_gap", "riccati_residual", "steps", "seconds",
+        "history", "options", "version"}) {
+    EXPECT_TRUE(report.contains(key)) << key;
+  }
+  const double share = accuracy(labels, io::read_labels(at("target_labels.npy")));
+  EXPECT_GT(share, 0.9);
+  EXPECT_DOUBLE_EQ(report["accuracy"]["target"].get<double>(), share);
+  EXPECT_TRUE(report["accuracy"]["test"].is_number());
+  EXPECT_LT(report["marginal_error"]["source"].get<double>(), 1e-6);
+  EXPECT_LT(report["marginal_error"]["target"].get<double>(), 1e-6);
+}
+
+TEST_F(Cli, AdaptOnTheSampleAgreesWithItsModel) {
+  const Finished result = run({"adapt", "--source", sample("source", "images"), "--source-labels",
+                               sample("source", "labels"), "--target", sample("target", "images"),
+                               "--target-labels", sample("target", "labels"), "--test",
+                               sample("test", "images"), "--out", at("out"), "--steps", "2"});
+  ASSERT_EQ(result.code, 3) << result.err;
+  EXPECT_NE(result.err.find("warning: not converged: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("--steps"), std::string::npos) << result.err;
+  for (const auto& [part, written] :
+       {std::pair{"target", "labels.npy"}, {"test", "test_labels.npy"}}) {
+    const Finished again = run({"predict", "--model", at("out/model.npz"), "--points",
+                                sample(part, "images"), "--out", at("again.npy")});
+    ASSERT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(read(at("again.npy")), read(at("out/") + written)) << part;
+  }
+  EXPECT_GT(
+      accuracy(io::read_labels(at("out/labels.npy")), io::read_labels(sample("target", "labels"))),
+      0.6);
+}
+
+TEST_F(Cli, PropagatedLabelsAgreeWithTheModelToo) {
+  write_small_data();
+  ASSERT_EQ(run(small_adapt() + Words{"--propagate"}).code, 0);
+  ASSERT_EQ(run({"predict", "--model", at("out/model.npz"), "--points", at("target.npy"), "--out",
+                 at("again.npy"), "--propagate"})
+                .code,
+            0);
+  EXPECT_EQ(read(at("again.npy")), read(at("out/labels.npy")));
+}
+
+TEST_F(Cli, JsonIsTheReportAndNothingElse) {
+  write_small_data();
+  const Finished adapt = run(small_adapt() + Words{"--json"});
+  ASSERT_EQ(adapt.code, 0) << adapt.err;
+  EXPECT_EQ(json::parse(adapt.out), json::parse(read(at("out/report.json"))));
+  const Finished fit = run({"fit", "--source", at("source.npy"), "--target", at("target.npy"),
+                            "--out", at("model.npz"), "--json", "--lambda", "0.1"});
+  ASSERT_EQ(fit.code, 0) << fit.err;
+  EXPECT_DOUBLE_EQ(json::parse(fit.out)["options"]["lambda"].get<double>(), 0.1);
+}
+
+TEST_F(Cli, QuietSaysNothing) {
+  write_small_data();
+  const Finished result = run(small_adapt() + Words{"--quiet"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out + result.err, "");
+}
+
+TEST_F(Cli, EveryOptionReachesTheModel) {
+  write_small_data();
+  io::write_npy(at("prior.npy"), Matrix(2 * Matrix::Identity(3, 3)));
+  const Finished result = run({"fit",
+                               "--source",
+                               at("source.npy"),
+                               "--target",
+                               at("target.npy"),
+                               "--out",
+                               at("model.npz"),
+                               "--prior",
+                               at("prior.npy"),
+                               "--prior-ridge",
+                               "0.5",
+                               "--lambda",
+                               "0.25",
+                               "--lambda-unit",
+                               "relative",
+                               "--ridge=0.125",
+                               "--ridge-unit",
+                               "absolute",
+                               "--geodesic",
+                               "0.75",
+                               "--steps",
+                               "7",
+                               "--tolerance",
+                               "1e-5",
+                               "--outer-tolerance",
+                               "1e-2",
+                               "--inner",
+                               "tight",
+                               "--neighbours",
+                               "3",
+                               "--knn-metric",
+                               "euclidean",
+                               "--preprocess",
+                               "zscore",
+                               "--threads",
+                               "1",
+                               "--seed",
+                               "9",
+                               "--quiet"});
+  ASSERT_TRUE(result.code == 0 || result.code == 3) << result.err;
+  const Options options = load(at("model.npz")).options;
+  EXPECT_EQ(options.metric, MetricChoice::learned);
+  EXPECT_EQ(options.prior, PriorChoice::given);
+  EXPECT_EQ(options.prior_ridge, 0.5);
+  EXPECT_EQ(options.lambda, 0.25);
+  EXPECT_EQ(options.ridge, 0.125);
+  EXPECT_EQ(options.ridge_unit, Unit::absolute);
+  EXPECT_EQ(options.geodesic, 0.75);
+  EXPECT_EQ(options.steps, 7);
+  EXPECT_EQ(options.tolerance, 1e-5);
+  EXPECT_EQ(options.outer_tolerance, 1e-2);
+  EXPECT_EQ(options.inner, InnerTolerance::tight);
+  EXPECT_EQ(options.neighbours, 3);
+  EXPECT_EQ(options.knn_metric, KnnMetric::euclidean);
+  EXPECT_EQ(options.preprocess, Preprocess::zscore);
+  EXPECT_EQ(options.seed, 9);
+}
+
+TEST_F(Cli, GivenMetricEqualToIdentityIsIdentity) {
+  write_small_data();
+  io::write_npy(at("eye.npy"), Matrix(Matrix::Identity(3, 3)));
+  ASSERT_EQ(run(small_adapt() + Words{"--metric", "identity", "--quiet"}).code, 0);
+  const Matrix first = io::read_points(at("out/mapped.npy"));
+  ASSERT_EQ(run(small_adapt() + Words{"--metric", at("eye.npy"), "--quiet"}).code, 0);
+  EXPECT_LT((io::read_points(at("out/mapped.npy")) - first).cwiseAbs().maxCoeff(), 1e-6);
+}
+
+TEST_F(Cli, WeightsReachTheFit) {
+  write_small_data();
+  std::string ones, half;
+  for (int i = 0; i < 40; ++i) {
+    ones += "2\n";
+    half += i < 20 ? "1\n" : "0\n";
+  }
+  write(at("ones.csv"), ones);
+  write(at("half.csv"), half);
+  const Words base = small_adapt() + Words{"--metric", "identity", "--save-plan", "--quiet"};
+  ASSERT_EQ(run(base).code, 0);
+  const Matrix plain = io::read_points(at("out/plan.npy"));
+  ASSERT_EQ(run(base + Words{"--source-weights", at("ones.csv")}).code, 0);
+  EXPECT_LT((io::read_points(at("out/plan.npy")) - plain).cwiseAbs().sum(), 1e-5);
+  ASSERT_EQ(run(base + Words{"--source-weights", at("half.csv")}).code, 0);
+  EXPECT_EQ(io::read_points(at("out/plan.npy")).bottomRows(20).cwiseAbs().sum(), 0);
+}
+
+TEST_F(Cli, LabelColumnOfACsvIsNotACoordinate) {
+  write_small_data();
+  const auto table = [&](const std::string& name, bool header) {
+    const Matrix points = io::read_points(at(name + ".npy"));
+    const Labels labels = io::read_labels(at(name + "_labels.npy"));
+    std::ostringstream text;
+    text.precision(17);
+    if (header) text << "a,class,b,c\n";
+    for (Index i = 0; i < points.rows(); ++i) {
+      text << points(i, 0) << ',' << labels[i] << ',' << points(i, 1) << ',' << points(i, 2)
+           << '\n';
+    }
+    write(at(name + ".csv"), text.str());
+  };
+  table("source", true);
+  table("target", false);
+  const Finished result =
+      run({"adapt", "--source", at("source.csv"), "--source-labels", at("./source.csv:class"),
+           "--target", at("target.csv"), "--target-labels", at("target.csv:1"), "--out", at("csv"),
+           "--save-metric"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  EXPECT_EQ(read(at("csv/labels.npy")), read(at("out/labels.npy")));
+  EXPECT_EQ(read(at("csv/mapped.npy")), read(at("out/mapped.npy")));
+}
+
+TEST_F(Cli, TransposeReadsPointsFromColumns) {
+  write_small_data();
+  for (const char* name : {"source.npy", "target.npy"}) {
+    io::write_npy(at(std::string("columns_") + name),
+                  Matrix(io::read_points(at(name)).transpose()));
+  }
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  ASSERT_EQ(run({"adapt", "--transpose", "--source", at("columns_source.npy"), "--source-labels",
+                 at("source_labels.npy"), "--target", at("columns_target.npy"), "--out", at("two")})
+                .code,
+            0);
+  EXPECT_EQ(read(at("two/mapped.npy")), read(at("out/mapped.npy")));
+}
+
+/// Points that keep a fit busy for longer than any test waits.
+void write_large_data(const std::string& path, Index count, unsigned seed) {
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal;
+  Matrix points(count, 30);
+  for (double& value : points.reshaped()) value = normal(generator);
+  io::write_npy(path, points);
+}
+
+const Words endless{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
+
+TEST_F(Cli, FirstCtrlCWritesWhatIsThere) {
+  write_large_data(at("source.npy"), 400, 1);
+  write_large_data(at("target.npy"), 400, 2);
+  io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(400)));
+  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(names_in(at("out")).size(), 1u) << "results aside while the fit runs";
+  process.send(SIGINT);
+  const Finished result = process.wait();
+  EXPECT_EQ(result.code, 130) << result.err;
+  EXPECT_NE(result.err.find("stopped by Ctrl-C"), std::string::npos) << result.err;
+  EXPECT_EQ(names_in(at("out")), (Words{"labels.npy", "mapped.npy", "model.npz", "report.json"}));
+  const json report = json::parse(read(at("out/report.json")));
+  EXPECT_GE(report["history"].size(), 1u);
+  EXPECT_EQ(load(at("out/model.npz")).status.outcome, Outcome::stopped);
+}
+
+TEST_F(Cli, ProgressLineOnATerminalOnly) {
+  write_large_data(at("source.npy"), 400, 1);
+  write_large_data(at("target.npy"), 400, 2);
+  const auto interrupted = [&](const Words& more) {
+    Process process(Words{REMBLAI_BINARY, "fit", "--source", at("source.npy"), "--target",
+                          at("target.npy"), "--out", at("model.npz")} +
+                        endless + more,
+                    {}, true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+    process.send(SIGINT);
+    return process.wait();
+  };
+  const Finished shown = interrupted({});
+  EXPECT_EQ(shown.code, 130);
+  for (const char* part :
+       {"\rstep ", "/100000", "objective ", "marginal error ", "elapsed ", "at most ", " left"}) {
+    EXPECT_NE(shown.err.find(part), std::string::npos) << part << " in " << shown.err;
+  }
+  const Finished quiet = interrupted({"--quiet"});
+  EXPECT_EQ(quiet.code, 130);
+  EXPECT_EQ(quiet.err.find("step 1"), std::string::npos) << quiet.err;
+}
+
+TEST_F(Cli, SharedDecafFeaturesAdapt) {
+  const std::string decaf = REMBLAI_SHARED_DATA "/office-caltech/decaf6/";
+  if (!exists(decaf + "dslr.mat")) GTEST_SKIP() << "needs " << decaf << "dslr.mat";
+  const Finished result =
+      run({"adapt", "--source", decaf + "dslr.mat", "--source-labels", decaf + "dslr.mat:labels",
+           "--target", decaf + "webcam.mat:feas", "--target-labels", decaf + "webcam.mat", "--out",
+           at("out"), "--steps", "3", "--json"});
+  ASSERT_TRUE(result.code == 0 || result.code == 3) << result.err;
+  EXPECT_GT(json::parse(result.out)["accuracy"]["target"].get<double>(), 0.8);
+  EXPECT_EQ(io::read_points(at("out/mapped.npy")).cols(), 4096);
+}
+
+}  // namespace
+}  // namespace remblai::cli_test

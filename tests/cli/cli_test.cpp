@@ -1,0 +1,145 @@
+// The program as a whole: help, version, mistakes in the command line, completion.
+#include "harness.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "remblai/options.h"
+#include "remblai/version.h"
+
+namespace remblai::cli_test {
+namespace {
+
+const Words commands{"adapt", "fit", "map", "predict", "evaluate", "info", "demo", "completion"};
+
+/// What bash would offer after this line; the last word is being typed.
+Words completions(const Words& words) {
+  std::string array;
+  for (const std::string& word : words) array += " '" + word + "'";
+  const Finished result = shell("source <(" REMBLAI_BINARY " completion bash) && COMP_WORDS=(" +
+                                array + ") && COMP_CWORD=" + std::to_string(words.size() - 1) +
+                                " && _remblai && printf '%s\\n' \"${COMPREPLY[@]}\"");
+  EXPECT_EQ(result.code, 0) << result.err;
+  Words offered;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) offered.push_back(line);
+  return offered;
+}
+
+TEST_F(Cli, VersionIsTheLibrarys) {
+  const Finished result = run({"--version"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, std::string("remblai ") + version() + "\n");
+}
+
+TEST_F(Cli, HelpNamesEveryCommand) {
+  const Finished result = run({"--help"});
+  EXPECT_EQ(result.code, 0);
+  for (const std::string& command : commands) {
+    EXPECT_NE(result.out.find("\n  " + command + " "), std::string::npos) << command;
+    const Finished help = run({command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_NE(help.out.find("Usage: remblai " + command), std::string::npos) << help.out;
+  }
+}
+
+TEST_F(Cli, HelpHasEveryOptionWithItsDefault) {
+  for (const char* command : {"adapt", "fit"}) {
+    const std::string help = run({command, "--help"}).out;
+    const Options defaults;
+    for_each_option(defaults, [&](const std::string& name, const auto& field, const char*) {
+      const auto begin = help.find("\n  --" + name + " ");
+      ASSERT_NE(begin, std::string::npos) << command << " --" << name;
+      std::string paragraph = help.substr(begin, help.find("\n  --", begin + 1) - begin);
+      std::replace(paragraph.begin(), paragraph.end(), '\n', ' ');
+      std::string text;
+      if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) {
+        text = remblai::name(field);
+      } else {
+        std::ostringstream stream;
+        stream << field;
+        text = stream.str();
+      }
+      const auto at = paragraph.find("[default:");
+      ASSERT_NE(at, std::string::npos) << paragraph;
+      EXPECT_NE(paragraph.find(text + "]", at), std::string::npos) << paragraph;
+    });
+    for (const char* heading : {"\nFiles:\n", "\nMethod:\n", "\nPrediction:\n", "\nRunning:\n"}) {
+      EXPECT_NE(help.find(heading), std::string::npos) << command << heading;
+    }
+    EXPECT_EQ(help.find("given"), std::string::npos);
+    for (const char* flag :
+         {"--source ", "--source-labels ", "--target ", "--out ", "--source-weights ",
+          "--target-weights ", "--transpose ", "--quiet ", "--json "}) {
+      EXPECT_NE(help.find(flag), std::string::npos) << command << flag;
+    }
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
+TEST_F(Cli, HelpWinsOverMistakesBehindIt) {
+  EXPECT_EQ(run({"adapt", "--metric", "nonsense", "--help"}).code, 0);
+}
+
+TEST_F(Cli, NoCommandShowsHelpOnStandardError) {
+  const Finished result = run({});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("adapt"), std::string::npos);
+}
+
+TEST_F(Cli, UnknownNamesAreToldWithTheNearest) {
+  expect_refused({"adpat"}, {"unknown command 'adpat'", "did you mean 'adapt'?"});
+  expect_refused({"zzzzzzzz"}, {"unknown command", "demo"});
+  expect_refused({"--versoin"}, {"unknown option '--versoin'", "did you mean '--version'?"});
+  expect_refused({"adapt", "--sorce", "x"}, {"unknown option '--sorce'", "'--source'"});
+  expect_refused({"fit", "--lamda=1"}, {"unknown option '--lamda'", "'--lambda'"});
+  expect_refused({"fit", "-x"}, {"-x"});
+  expect_refused({"info"}, {"FILE is required"});
+  expect_refused({"info", "a.npy", "b.npy"}, {"b.npy"});
+}
+
+TEST_F(Cli, RequiredFlagsAndValues) {
+  expect_refused({"adapt"}, {"--source", "required", "remblai adapt --help"});
+  expect_refused({"adapt", "--source"}, {"--source needs a value"});
+  expect_refused({"adapt", "--source", "--target", "x.npy"}, {"--source needs a value: FILE"});
+  expect_refused({"predict", "--model", "m.npz", "--model", "n.npz"}, {"--model"});
+}
+
+TEST_F(Cli, ErrorsHaveNoColourWithoutTerminalOrWithNoColor) {
+  const Words words{REMBLAI_BINARY, "adpat"};
+  EXPECT_EQ(Process(words).wait().err.find('\033'), std::string::npos);
+  EXPECT_NE(Process(words, {{"NO_COLOR", ""}}, true).wait().err.find('\033'), std::string::npos);
+  EXPECT_EQ(Process(words, {{"NO_COLOR", "1"}}, true).wait().err.find('\033'), std::string::npos);
+}
+
+TEST_F(Cli, FullStandardOutputIsAnError) {
+  const Finished result = shell(REMBLAI_BINARY " completion bash > /dev/full");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
+}
+
+TEST_F(Cli, CompletionOffersCommandsFlagsValuesAndFiles) {
+  EXPECT_EQ(completions({"remblai", "ad"}), Words{"adapt"});
+  EXPECT_EQ(completions({"remblai", "eva"}), Words{"evaluate"});
+  EXPECT_EQ(completions({"remblai", "--ver"}), Words{"--version"});
+  EXPECT_EQ(completions({"remblai", "fit", "--outer"}), Words{"--outer-tolerance"});
+  EXPECT_EQ(completions({"remblai", "adapt", "--knn-metric", ""}), (Words{"model", "euclidean"}));
+  EXPECT_EQ(completions({"remblai", "fit", "--quiet", "--preprocess", "z"}), Words{"zscore"});
+  EXPECT_EQ(completions({"remblai", "completion", "b"}), Words{"bash"});
+  write(at("points file.npy"), "");
+  EXPECT_EQ(completions({"remblai", "fit", "--source", at("po")}), Words{at("points file.npy")});
+  EXPECT_EQ(completions({"remblai", "info", at("po")}), Words{at("points file.npy")});
+  const Words metric = completions({"remblai", "fit", "--metric", "w"});
+  ASSERT_GE(metric.size(), 2u);
+  EXPECT_EQ(metric[0], "w");
+  EXPECT_EQ(metric[1], "w-inverse");
+}
+
+TEST_F(Cli, CompletionKnowsOnlyBash) {
+  expect_refused({"completion", "tcsh"}, {"tcsh", "bash"});
+}
+
+}  // namespace
+}  // namespace remblai::cli_test

@@ -1,0 +1,143 @@
+// map, predict, evaluate, info and demo on their own.
+#include "harness.h"
+#include "remblai/io.h"
+#include "remblai/map.h"
+#include "remblai/model_io.h"
+#include "remblai/predict.h"
+
+namespace remblai::cli_test {
+namespace {
+
+using nlohmann::json;
+
+class Tools : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write_small_data();
+    const Finished result =
+        run({"fit", "--source", at("source.npy"), "--source-labels", at("source_labels.npy"),
+             "--target", at("target.npy"), "--out", at("model.npz")});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find(at("model.npz")), std::string::npos) << result.out;
+  }
+
+  Matrix mapped(const Words& more) const {
+    const Finished result =
+        run(Words{"map", "--model", at("model.npz"), "--out", at("y.npy")} + more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return io::read_points(at("y.npy"));
+  }
+};
+
+TEST_F(Tools, MapIsTheLibrarys) {
+  const Model model = load(at("model.npz"));
+  const Matrix source = io::read_points(at("source.npy")),
+               target = io::read_points(at("target.npy"));
+  EXPECT_EQ(mapped({}), map(model));
+  EXPECT_EQ(mapped({"--points", at("test.npy")}), map(model, io::read_points(at("test.npy"))));
+  EXPECT_LT((mapped({"--points", at("source.npy")}) - map(model)).cwiseAbs().maxCoeff(), 1e-5);
+  EXPECT_EQ(mapped({"--inverse", "--points", at("target.npy")}), map_back(model, target));
+  EXPECT_EQ(mapped({"--inverse"}), map_back(model, target));
+  io::write_npy(at("columns.npy"), Matrix(source.transpose()));
+  EXPECT_EQ(mapped({"--points", at("columns.npy"), "--transpose"}), map(model, source));
+}
+
+TEST_F(Tools, PredictTakesItsOwnNeighbours) {
+  Model model = load(at("model.npz"));
+  const Matrix test = io::read_points(at("test.npy"));
+  const auto predicted = [&](const Words& more) {
+    const Finished result = run(Words{"predict", "--model", at("model.npz"), "--points",
+                                      at("test.npy"), "--out", at("y.npy")} +
+                                more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return io::read_labels(at("y.npy"));
+  };
+  EXPECT_EQ(predicted({}), predict(model, test));
+  model.options.neighbours = 39;
+  EXPECT_EQ(predicted({"--neighbours", "39"}), predict(model, test));
+  model.options.knn_metric = KnnMetric::euclidean;
+  EXPECT_EQ(predicted({"--neighbours", "39", "--knn-metric", "euclidean"}), predict(model, test));
+  EXPECT_EQ(predicted({"--propagate"}), most_likely(propagate(model, test)));
+}
+
+TEST_F(Tools, EvaluateCounts) {
+  write(at("truth.csv"), "1\n1\n1\n2\n2\n7\n");
+  write(at("predicted.csv"), "1,2,2,2,2,1\n");
+  const Words words{"evaluate", "--predicted", at("predicted.csv"), "--labels", at("truth.csv")};
+  const Finished text = run(words);
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("accuracy 50.00 % of 6 points"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("33.3 %   2 (2 times)"), std::string::npos) << text.out;
+  const json result = json::parse(run(words + Words{"--json"}).out);
+  EXPECT_EQ(result["accuracy"], 0.5);
+  EXPECT_EQ(result["points"], 6);
+  ASSERT_EQ(result["classes"].size(), 3u);
+  EXPECT_EQ(result["classes"][0]["label"], 1);
+  EXPECT_EQ(result["classes"][0]["right"], 1);
+  EXPECT_EQ(result["classes"][0]["taken_for"]["2"], 2);
+  EXPECT_EQ(result["classes"][1]["recall"], 1.0);
+  EXPECT_EQ(result["classes"][2]["recall"], 0.0);
+}
+
+TEST_F(Tools, InfoDescribesAModel) {
+  const Finished result = run({"info", at("model.npz")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const char* part : {"a remblai model", "learned", "3 x 3", "40 points of 3 coordinates",
+                           "with labels", "30 points", "0.05 relative", "converged"}) {
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
+  }
+}
+
+TEST_F(Tools, InfoDescribesData) {
+  const auto info = [](const std::string& file) {
+    const Finished result = run({"info", file});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  const auto expect = [](const std::string& text, const Words& parts) {
+    for (const std::string& part : parts) {
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    }
+  };
+  expect(info(sample("source", "images")),
+         {"500 x 28 x 28", "500 of 784 coordinates", "0 to 255", "0 NaN"});
+  expect(info(sample("source", "labels")), {"500 numbers", "10 classes", "7 (50)"});
+  expect(info(at("source.npy")), {"40 x 3", "float64", "40 of 3 coordinates"});
+  io::write_npz(at("two.npz"),
+                {{"a", Matrix(Matrix::Constant(2, 3, NAN))}, {"b", Labels(Labels::Ones(4))}});
+  expect(info(at("two.npz")), {"2 arrays", "a: 2 x 3", "6 NaN", "b: 4 numbers"});
+  EXPECT_EQ(info(at("two.npz:b")).find("a: 2 x 3"), std::string::npos);
+  write(at("table.csv"), "x,label\n0.5,1\n2.5,1\n1,2\n");
+  expect(info(at("table.csv")), {"2 columns: x, label", "3 of 2 coordinates", "0.5 to 2.5"});
+  expect(info(at("table.csv:label")), {"1 (2), 2 (1)"});
+  expect_refused({"info", at("two.npz:c")}, {"c"});
+  expect_refused({"info", at("none.npy")}, {"none.npy"});
+}
+
+TEST_F(Cli, DemoComparesFiveMethods) {
+  const Finished result = run({"demo"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const char* part :
+       {"MNIST", "no adaptation", "OT_I", "OT_W)", "OT_W^-1", "learned", "points", "%"}) {
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
+  }
+  EXPECT_EQ(result.out.find('\033'), std::string::npos);
+}
+
+TEST_F(Cli, DemoAsJson) {
+  const Finished result = run({"demo", "--json", "--threads", "1"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json results = json::parse(result.out)["results"];
+  ASSERT_EQ(results.size(), 5u);
+  for (const json& one : results) {
+    EXPECT_GT(one["accuracy"].get<double>(), 0.3) << one;
+    EXPECT_LE(one["accuracy"].get<double>(), 1.0) << one;
+  }
+  EXPECT_EQ(results[4]["method"], "learned");
+  EXPECT_GT(results[4]["accuracy"].get<double>(), results[1]["accuracy"].get<double>())
+      << "the learned metric must beat the Euclidean one under label shift";
+}
+
+}  // namespace
+}  // namespace remblai::cli_test

@@ -1,0 +1,136 @@
+"""Writes the small files that the io tests read, beside itself. Needs numpy, scipy and h5py.
+
+Every io_points_* file holds the matrix P[i, j] = 10 i + j (4 x 3) in another clothing, every
+io_cube_* file the numbers 0..23 as 2 x 3 x 4; the tests know these formulas, not stored numbers.
+"""
+
+import gzip
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+HERE = Path(__file__).resolve().parent
+P = 10.0 * np.arange(4)[:, None] + np.arange(3)
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+Y = np.array([3, 1, 2, 1])
+
+
+def npy():
+    for code in "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split():
+        for order, word in (("<", "little"), (">", "big")):
+            np.save(HERE / f"io_points_{code}_{word}.npy", P.astype(order + code))
+    np.save(HERE / "io_points_fortran.npy", np.asfortranarray(P))
+    np.save(HERE / "io_points_fortran_big.npy", np.asfortranarray(P.astype(">f4")))
+    np.save(HERE / "io_cube_c.npy", CUBE)
+    np.save(HERE / "io_cube_fortran.npy", np.asfortranarray(CUBE))
+    for version in (2, 3):
+        with open(HERE / f"io_points_v{version}.npy", "wb") as file:
+            np.lib.format.write_array(file, P, version=(version, 0))
+    np.save(HERE / "io_bool.npy", P % 2 == 1)
+    np.save(HERE / "io_scalar.npy", np.array(2.5))
+    np.save(HERE / "io_labels.npy", Y)
+    np.save(HERE / "io_labels_row.npy", Y[None, :].astype(np.int32))
+    np.save(HERE / "io_labels_column.npy", Y[:, None].astype(np.uint8))
+    np.save(HERE / "io_huge_i8.npy", np.array([1, 2**53 + 1]))
+    np.save(HERE / "io_huge_u8.npy", np.array([1, 2**64 - 1], dtype=np.uint64))
+    np.save(HERE / "io_nan.npy", np.array([[1, 2], [3, np.nan]]))
+    np.save(HERE / "io_refused_complex.npy", P * 1j)
+    np.save(HERE / "io_refused_text.npy", np.array(["a", "b"]))
+    np.save(HERE / "io_refused_object.npy", np.array([1, None], dtype=object))
+    np.save(HERE / "io_refused_structured.npy", np.zeros(2, dtype=[("a", "<f8"), ("b]", "<i4", (2,))]))
+
+
+def npz():
+    np.savez(HERE / "io_stored.npz", X=P, y=Y)
+    np.savez_compressed(HERE / "io_packed.npz", X=P, y=Y, note=np.array(["text"]))
+    np.savez(HERE / "io_two.npz", A=P, B=CUBE, y=Y, w=Y / 4)
+    raw = io.BytesIO()
+    np.save(raw, P)
+    bomb = bytearray(raw.getvalue())
+    with zipfile.ZipFile(HERE / "io_promise.npz", "w") as archive:
+        archive.writestr("X.npy", bytes(bomb).replace(b"(4, 3), }     ", b"(4, 300000), }"))
+
+
+def mat():
+    many = {
+        "X": P, "y": Y[:, None], "single": P.astype(np.float32), "logical": P % 2 == 1,
+        "sparse": scipy.sparse.csc_matrix(P), "complex": P * 1j, "text": "hello",
+        "cell": np.array([1, "a"], dtype=object), "struct": {"a": 1.0}, "cube": CUBE,
+    }
+    for code in "i1 i2 i4 i8 u1 u2 u4 u8".split():
+        many[code] = P.astype(code)
+    scipy.io.savemat(HERE / "io_v5.mat", {"X": P, "y": Y[:, None]})
+    scipy.io.savemat(HERE / "io_v5_packed.mat", {"X": P, "y": Y[:, None]}, do_compression=True)
+    scipy.io.savemat(HERE / "io_v5_many.mat", many, do_compression=True)
+    for path in HERE.glob("io_v5*.mat"):
+        with open(path, "r+b") as file:
+            file.write(b"MATLAB 5.0 MAT-file".ljust(116))  # without the date of writing
+
+
+def mat73():
+    def mark(thing, kind):
+        """The class as MATLAB stores it: as many bytes as letters, called null-terminated."""
+        kind = kind.encode()
+        text = h5py.h5t.C_S1.copy()
+        text.set_size(len(kind))
+        text.set_strpad(h5py.h5t.STR_NULLTERM)
+        space = h5py.h5s.create(h5py.h5s.SCALAR)
+        attribute = h5py.h5a.create(thing.id, b"MATLAB_class", text, space)
+        attribute.write(np.array(kind), mtype=text)
+        return thing
+
+    def put(file, name, values, kind):
+        return mark(file.create_dataset(name, data=np.asarray(values).T), kind)
+
+    path = HERE / "io_v73.mat"
+    with h5py.File(path, "w", userblock_size=512, libver="earliest") as file:
+        put(file, "X", P, "double")
+        put(file, "y", Y[:, None].astype(np.int32), "int32")
+    many = HERE / "io_v73_many.mat"
+    with h5py.File(many, "w", userblock_size=512, libver="earliest") as file:
+        put(file, "cube", CUBE, "double")
+        put(file, "single", P.astype(np.float32), "single")
+        logical = put(file, "logical", (P % 2 == 1).astype(np.uint8), "logical")
+        logical.attrs["MATLAB_int_decode"] = np.int32(1)
+        text = put(file, "text", np.array([[104, 105]], dtype=np.uint16), "char")
+        text.attrs["MATLAB_int_decode"] = np.int32(2)
+        for code, kind in (("i1", "int8"), ("u2", "uint16"), ("i8", "int64"), ("u8", "uint64")):
+            put(file, code, P.astype(code), kind)
+        packed = file.create_dataset("packed", data=P.T, chunks=(3, 2), compression="gzip")
+        mark(packed, "double")
+        group = mark(file.create_group("struct"), "struct")
+        put(group, "a", [[1.0]], "double")
+    for name in (path, many):
+        header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(116) + b"\0" * 8 + b"\x00\x02IM"
+        with open(name, "r+b") as file:
+            file.write(header)
+
+
+def idx():
+    def packed(name, data):
+        with open(HERE / name, "wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
+            file.write(data)
+
+    images = struct.pack(">BBBBIII", 0, 0, 8, 3, 2, 3, 4) + CUBE.astype(np.uint8).tobytes()
+    labels = struct.pack(">BBBBI", 0, 0, 8, 1, 4) + Y.astype(np.uint8).tobytes()
+    (HERE / "io_cube-idx3-ubyte").write_bytes(images)
+    (HERE / "io_labels.idx1-ubyte").write_bytes(labels)
+    packed("io_cube-idx3-ubyte.gz", images)
+    packed("io_labels-idx1-ubyte.gz", labels)
+    for kind, code in ((9, ">i1"), (11, ">i2"), (12, ">i4"), (13, ">f4"), (14, ">f8")):
+        head = struct.pack(">BBBBII", 0, 0, kind, 2, 4, 3)
+        (HERE / f"io_points_{code[1:]}.idx").write_bytes(head + P.astype(code).tobytes())
+
+
+if __name__ == "__main__":
+    npy()
+    npz()
+    mat()
+    mat73()
+    idx()
