@@ -48,16 +48,18 @@ std::string bash(const CLI::App& app) {
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands({})) {
     commands.push_back(command->get_name());
-    bool files = false;
+    Values any{flags_of(*command), false};
     for (const CLI::Option* option : command->get_options()) {
-      if (option->get_positional()) files = true;
-      if (option->get_positional() || option->get_type_size() == 0) continue;
+      if (option->get_positional()) {
+        const Values positional = values_of(*option);
+        any.words.insert(any.words.end(), positional.words.begin(), positional.words.end());
+        any.files = positional.files;
+      }
+      if (option->get_items_expected_max() == 0) continue;
       for (const std::string& name : option->get_lnames()) {
         values += case_of(fmt::format("{}:--{}", command->get_name(), name), values_of(*option));
       }
     }
-    Values any{flags_of(*command), files};
-    if (command->get_name() == "completion") any.words.emplace_back("bash");
     flags += case_of(command->get_name() + ":*", any);
   }
   Values first{commands, false};
@@ -92,7 +94,8 @@ complete -F _remblai remblai
 void add_completion(CLI::App& app, Action& action) {
   const auto shell = std::make_shared<std::string>();
   CLI::App& command = *app.add_subcommand("completion", "print a completion script for the shell");
-  command.add_option("SHELL", *shell, "bash")->required();
+  command.footer("");
+  command.add_option("SHELL", *shell, "only bash so far")->type_name("bash")->required();
   add_help(command);
   command.callback([shell, &app, &action] {
     action = [shell, &app] {

@@ -102,8 +102,8 @@ std::string sentence(const std::vector<Result>& results) {
         ->accuracy;
   };
   return fmt::format(
-      "The learned metric labels {:.1f} % of the held-out digits right: {} transport with the "
-      "Euclidean\nmetric ({:.1f} %), which has to move balanced digits onto a skewed set, and {} "
+      "The learned metric labels {:.1f} % of the held-out digits right: {} the\n"
+      "Euclidean one ({:.1f} %), which carries balanced digits onto a skewed set, and {}\n"
       "no adaptation ({:.1f} %).",
       100 * at("learned"), points_apart(at("learned"), at("ot-identity")), 100 * at("ot-identity"),
       points_apart(at("learned"), at("none")), 100 * at("none"));
@@ -130,8 +130,9 @@ int run(const Arguments& arguments) {
         "MNIST digits with label shift: {} labelled source digits, the ten classes alike; {} "
         "target\n"
         "digits without labels, {:.0f} % of them {}s. Accuracy is on {} more digits like the "
-        "target's.\n\n",
-        sample.source.size(), sample.target.size(), 100 * share, digit, sample.test.size());
+        "target's;\nlambda is {} x the mean cost.\n\n",
+        sample.source.size(), sample.target.size(), 100 * share, digit, sample.test.size(),
+        arguments.options.lambda);
   }
   if (talk) {
     fmt::print("{:<40}{:>9}{:>11}\n", "method", "accuracy", "time");
@@ -164,7 +165,8 @@ void add_demo(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App& command =
       *app.add_subcommand("demo", "compare the methods on a sample of MNIST inside the program");
-  add_options(command, arguments->options, {"threads"});
+  command.footer("");
+  add_options(command, arguments->options, {"lambda", "threads"});
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);
   add_help(command);

@@ -39,7 +39,7 @@ class Help : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool positional) const override {
     std::string left = make_option_name(option, positional);
-    if (!positional && option->get_type_size() != 0) left += " " + option->get_type_name();
+    if (!positional && option->get_items_expected_max() > 0) left += " " + option->get_type_name();
     std::string text = option->get_description();
     if (!option->get_default_str().empty()) text += " [default: " + option->get_default_str() + "]";
     if (option->get_required()) text += " [required]";

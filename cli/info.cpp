@@ -89,35 +89,42 @@ void describe(const std::string& path, io::Array array) {
   }
 }
 
-void describe_data(const std::string& path, const std::string& name) {
+std::vector<io::Array> arrays_of(const std::string& path) {
+  if (!path.ends_with(".npz")) return io::list(path);
   std::vector<io::Array> arrays;
-  if (path.ends_with(".npz")) {
-    for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
-  } else {
-    arrays = io::list(path);
-  }
-  if (path.ends_with(".csv") || path.ends_with(".tsv")) {
-    std::vector<std::string> columns;
-    for (const io::Array& column : arrays) columns.push_back(column.name);
-    fmt::print(
-        "{}: a table with {} columns: {}{}\n", path, columns.size(),
-        fmt::join(columns.begin(), columns.begin() + std::min<long>(12, std::ssize(columns)), ", "),
-        columns.size() > 12 ? ", ..." : "");
-    const Index rows = arrays.empty() || arrays[0].shape.empty() ? 0 : arrays[0].shape[0];
-    if (name.empty()) {
-      describe(path, {"", "table", {rows, std::ssize(columns)}, {}});
-      return;
-    }
-  } else {
-    fmt::print("{}: {} {}\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays");
-  }
-  bool found = false;
+  for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
+  return arrays;
+}
+
+void describe_table(const std::string& path, const std::vector<io::Array>& columns) {
+  constexpr std::size_t most_names = 12;
+  std::vector<std::string> names;
+  for (const io::Array& column : columns) names.push_back(column.name);
+  const Index width = std::ssize(names);
+  const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
+  if (names.size() > most_names) names.resize(most_names);
+  fmt::print("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
+             width > std::ssize(names) ? ", ..." : "");
+  describe(path, {"", "text", {rows, width}, {}});
+}
+
+void describe_data(const std::string& path) {
+  std::vector<io::Array> arrays = arrays_of(path);
+  if (path.ends_with(".csv") || path.ends_with(".tsv")) return describe_table(path, arrays);
+  fmt::print("{}: {} {} of numbers\n", path, arrays.size(),
+             arrays.size() == 1 ? "array" : "arrays");
+  for (io::Array& array : arrays) describe(path, std::move(array));
+}
+
+void describe_one(const io::Spec& spec) {
+  std::vector<io::Array> arrays = arrays_of(spec.path);
   for (io::Array& array : arrays) {
-    if (!name.empty() && array.name != name) continue;
-    found = true;
-    describe(path, std::move(array));
+    if (array.name == spec.name) return describe(spec.path, std::move(array));
   }
-  if (!found) io::read_points(path + ":" + name);  // says which names there are
+  // The index of a column, or a name that is not there, which the reader refuses.
+  Matrix values = io::read_points(spec.path + ":" + spec.name);
+  const Index rows = values.rows();
+  describe(spec.path, {spec.name, "text", {rows}, std::move(values)});
 }
 
 void describe_model(const std::string& path) {
@@ -148,10 +155,12 @@ void describe_model(const std::string& path) {
 
 int run(const std::string& file) {
   const io::Spec spec = io::parse_spec(file);
-  if (spec.name.empty() && is_model_file(spec.path)) {
+  if (!spec.name.empty()) {
+    describe_one(spec);
+  } else if (is_model_file(spec.path)) {
     describe_model(spec.path);
   } else {
-    describe_data(spec.path, spec.name);
+    describe_data(spec.path);
   }
   return Exit::success;
 }
@@ -161,7 +170,9 @@ int run(const std::string& file) {
 void add_info(CLI::App& app, Action& action) {
   const auto file = std::make_shared<std::string>();
   CLI::App& command = *app.add_subcommand("info", "say what a data or model file holds");
-  command.add_option("FILE", *file, "data or model; FILE:NAME for one array or column")->required();
+  command.add_option("FILE", *file, "data or model; FILE:NAME for one array or column")
+      ->type_name("FILE")
+      ->required();
   add_help(command);
   command.callback([file, &action] { action = [file] { return run(*file); }; });
 }

@@ -23,6 +23,11 @@ bool is_flag(const std::string& word) {
   return word.starts_with("--");
 }
 
+/// Where a value may stand, -1 is a number; where a flag must stand, it is a mistake like -x.
+bool looks_like_flag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-';
+}
+
 std::vector<std::string> flags_of(const CLI::App& command) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : command.get_options()) {
@@ -47,7 +52,7 @@ void check_words(const CLI::App& app, const Words& words) {
     first = 1;
   }
   for (std::size_t i = first; i < words.size(); ++i) {
-    if (!is_flag(words[i])) continue;
+    if (!looks_like_flag(words[i])) continue;
     const std::string flag = words[i].substr(0, words[i].find('='));
     const std::vector<std::string> flags = flags_of(*command);
     if (std::find(flags.begin(), flags.end(), flag) == flags.end()) {
@@ -56,7 +61,7 @@ void check_words(const CLI::App& app, const Words& words) {
                               first ? "remblai " + words[0] : std::string("remblai")));
     }
     const CLI::Option* option = command->get_option(flag);
-    if (option->get_type_size() == 0) continue;
+    if (option->get_items_expected_max() == 0) continue;
     const bool here = flag.size() + 1 < words[i].size();
     const bool next = flag == words[i] && i + 1 < words.size() && !is_flag(words[i + 1]);
     if (!here && !next)
@@ -71,36 +76,40 @@ int run(Words words) {
       "labels from one set of points to another.",
       "remblai");
   app.formatter(help_formatter());
-  app.option_defaults()->always_capture_default(false);
-  app.get_formatter()->column_width(30);
   app.set_version_flag("--version", fmt::format("remblai {}", version()), "the version");
   app.require_subcommand(1);
-  app.footer(
+  const std::string files =
       "A FILE is a path, or PATH:NAME for one array of an .npz or .mat or one column of a .csv.\n"
-      "Formats: .npy, .npz, .csv, .tsv, .mat, IDX and IDX.gz. 'remblai COMMAND --help' tells "
-      "more.\n"
-      "Exit codes: 0 done, 2 bad input, 3 not converged (results written), 130 stopped by Ctrl-C.");
+      "Formats: .npy, .npz, .csv, .tsv, .mat, IDX and IDX.gz.";
+  app.footer(files);  // of the subcommands added below
   Action action;
   for (auto add : {add_adapt, add_fit, add_map, add_predict, add_evaluate, add_info, add_demo,
                    add_completion}) {
     add(app, action);
   }
   app.set_help_flag("-h,--help", "this text");
+  app.footer(files +
+             " 'remblai COMMAND --help' tells more.\n"
+             "Exit codes: 0 done, 2 bad input, 3 not converged (results written), 130 stopped by "
+             "Ctrl-C.");
 
   if (words.empty()) {
     fmt::print(stderr, "{}", app.help());
     return Exit::bad_input;
   }
   // Help is what was asked for, whatever else stands on the line.
-  const auto asks_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  if (std::any_of(words.begin() + 1, words.end(), asks_help)) words = {words[0], "--help"};
+  std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
+  if (std::find(words.begin() + 1, words.end(), "--help") != words.end()) {
+    words = {words[0], "--help"};
+  }
   check_words(app, words);
+  const std::string command = words[0];
   try {
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     app.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    throw Error(fmt::format("{}; see 'remblai {} --help'", error.what(), words.back()));
+    throw Error(fmt::format("{}; see 'remblai {} --help'", error.what(), command));
   }
   return action();
 }

@@ -2,6 +2,11 @@
 # A test whose name contains "Slow" gets the label "slow"; the sanitizer run leaves those out.
 include(GoogleTest)
 
+# The library is optimised; the code of the tests only costs compile time.
+add_library(remblai_test_flags INTERFACE)
+target_compile_options(remblai_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
+target_link_libraries(remblai_test_flags INTERFACE remblai_flags)
+
 # Every test of `target`, once it is built. RapidCheck draws the same cases every time.
 function(discover target)
   foreach(kind fast slow)
@@ -24,6 +29,10 @@ add_executable(
   tests/domain_test.cpp
   tests/exact_test.cpp
   tests/fit_test.cpp
+  tests/io_csv_test.cpp
+  tests/io_idx_test.cpp
+  tests/io_mat_test.cpp
+  tests/io_npy_test.cpp
   tests/io_test.cpp
   tests/linalg_test.cpp
   tests/map_test.cpp
@@ -45,12 +54,14 @@ target_compile_definitions(
           REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
           REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
-  remblai_tests PRIVATE remblai remblai_flags fmt::fmt nlohmann_json::nlohmann_json ZLIB::ZLIB
-                        GTest::gtest_main rapidcheck_gtest)
+  remblai_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
+                        ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
 
 if(REMBLAI_BUILD_CLI)
-  add_executable(remblai_cli_tests tests/cli/cli_test.cpp)
+  add_executable(
+    remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp tests/cli/cli_test.cpp
+                      tests/cli/harness.cpp tests/cli/tools_test.cpp)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(
     remblai_cli_tests
@@ -58,8 +69,9 @@ if(REMBLAI_BUILD_CLI)
             REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
             REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
             REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
-  target_link_libraries(remblai_cli_tests PRIVATE remblai remblai_flags fmt::fmt
-                                                  nlohmann_json::nlohmann_json GTest::gtest_main)
+  target_link_libraries(
+    remblai_cli_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
+                              GTest::gtest_main)
   add_dependencies(remblai_cli_tests remblai_cli)
   discover(remblai_cli_tests)
 

@@ -191,8 +191,9 @@ bool Fit::alternate() {
       finish(Outcome::diverged, singular_reason());
       return false;
     }
-    record.metric_change = metric_step_->distance(metric_, next);
-    change_ = record.metric_change / std::sqrt(static_cast<double>(space_.rank()));
+    const MetricChange change = metric_step_->change(metric_, next);
+    record.metric_change = change.distance;
+    change_ = change.largest;
     metric_ = std::move(next);
     use(metric_);
   }

@@ -174,8 +174,8 @@ void write_atomically(const std::string& path,
   if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) cannot_write(path, EISDIR);
 
   const std::string temporary = fmt::format("{}.tmp-{}-{}", path, ::getpid(), serial++);
-  if (!Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666))
-           .close()) {
+  if (const int made = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      made < 0 || ::close(made) != 0) {
     cannot_write(path, errno);
   }
   try {

@@ -68,12 +68,15 @@ T load(const char* from, bool swapped) {
 /// double cannot hold, or `count`.
 template <class T>
 Index convert(const char* from, Index count, bool swapped, double* to, Index stride) {
-  for (Index i = 0; i < count; ++i) {
-    const T value = load<T>(from + i * static_cast<Index>(sizeof(T)), swapped);
-    if (inexact(value)) return i;
-    to[i * stride] = value_of(value);
-  }
-  return count;
+  const auto loop = [&](bool swap, Index step) {
+    for (Index i = 0; i < count; ++i) {
+      const T value = load<T>(from + i * static_cast<Index>(sizeof(T)), swap);
+      if (inexact(value)) return i;
+      to[i * step] = value_of(value);
+    }
+    return count;
+  };
+  return stride == 1 && (!swapped || sizeof(T) == 1) ? loop(false, 1) : loop(swapped, stride);
 }
 
 using Convert = Index (*)(const char*, Index, bool, double*, Index);

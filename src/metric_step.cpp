@@ -70,15 +70,16 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
 }
 
 // F_b F_a^-1 has the singular values of diag(mu_b^((t-1)/2)) Q_b'Q_a diag(mu_a^((1-t)/2)).
-double MetricStep::distance(const LearnedMetric& a, const LearnedMetric& b) const {
+MetricChange MetricStep::change(const LearnedMetric& a, const LearnedMetric& b) const {
   const Vector left = b.mu.array().pow((t_ - 1) / 2);
   const Vector right = a.mu.array().pow((1 - t_) / 2);
   const Matrix ratio = left.asDiagonal() *
                        linalg::multiply(b.vectors, a.vectors, Op::transpose) * right.asDiagonal();
   const Vector values = linalg::eigenvalues(linalg::gram(ratio));
-  const double outside = std::log(b.outside / a.outside);
   const double tiny = std::numeric_limits<double>::min();
-  return std::sqrt(values.cwiseMax(tiny).array().log().square().sum() + missing_ * outside * outside);
+  const Vector logs = values.cwiseMax(tiny).array().log();
+  // Outside the span every metric of one fit is the same.
+  return {logs.norm(), logs.cwiseAbs().maxCoeff()};
 }
 
 }  // namespace remblai

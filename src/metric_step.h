@@ -19,6 +19,12 @@ struct LearnedMetric {
   bool ok = false;        ///< false: C is singular to working precision
 };
 
+/// How far two metrics are apart.
+struct MetricChange {
+  double distance = 0;  ///< affine-invariant: |log(A^-1/2 B A^-1/2)|_F
+  double largest = 0;   ///< the same in the spectral norm: no squared distance changes by a larger factor
+};
+
 class MetricStep {
  public:
   /// `ridge` is added to C, in the coordinates of the space.
@@ -27,8 +33,8 @@ class MetricStep {
   /// O(r^3). `moment` is C without the ridge.
   LearnedMetric operator()(const Matrix& moment) const;
 
-  /// |log(A^-1/2 B A^-1/2)|_F for two results of this step (the prior cancels).
-  double distance(const LearnedMetric& a, const LearnedMetric& b) const;
+  /// Between two results of this step; the prior cancels. O(r^3).
+  MetricChange change(const LearnedMetric& a, const LearnedMetric& b) const;
 
  private:
   const SpanMatrix& prior_;

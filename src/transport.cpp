@@ -33,6 +33,7 @@ class Solver {
   TransportResult run(double lambda);
 
  private:
+  double first_stage(double lambda);
   bool reach(double tolerance);
   void newton_step(double error);
   Vector newton_direction(const Vector& r, double error);
@@ -48,28 +49,33 @@ class Solver {
 };
 
 TransportResult Solver::run(double lambda) {
-  // A cold start at max cost / lambda > 16 is annealed: potentials change little when lambda halves.
-  const bool cold = problem_.f_.size() == 0;
-  double stage = lambda;
-  if (cold) {
-    problem_.f_ = Vector::Zero(p_.size());
-    problem_.g_ = Vector::Zero(q_.size());
-    while (problem_.largest_cost_ > 16 * stage) stage *= 2;
-  }
-  constexpr double stage_tolerance = 0.05;
   TransportResult result;
-  while (true) {
+  for (double stage = first_stage(lambda);; stage = std::max(lambda, stage / 2)) {
     kernel_.start(stage, problem_.f_, problem_.g_);
     const bool last = stage <= lambda;
-    result.converged = reach(last ? options_.tolerance : std::max(stage_tolerance, options_.tolerance));
+    // Between the stages the potentials only need to be close.
+    result.converged = reach(last ? options_.tolerance : std::max(0.05, options_.tolerance));
     kernel_.finish_rows();
     kernel_.potentials(problem_.f_, problem_.g_);
     if (last || stopped_) break;
-    stage = std::max(lambda, stage / 2);
   }
   result.stopped = stopped_;
   certify(lambda, result);
   return result;
+}
+
+// Potentials of an earlier solve that put most of the mass in its place are kept. Any other start is
+// annealed from max cost / lambda <= 16: potentials change little when lambda halves.
+double Solver::first_stage(double lambda) {
+  if (problem_.f_.size() > 0) {
+    kernel_.start(lambda, problem_.f_, problem_.g_);
+    if (kernel_.sinkhorn() < 0.5) return lambda;
+  }
+  problem_.f_ = Vector::Zero(p_.size());
+  problem_.g_ = Vector::Zero(q_.size());
+  double stage = lambda;
+  while (problem_.largest_cost_ > 16 * stage) stage *= 2;
+  return stage;
 }
 
 bool Solver::may_go_on(double error) {

@@ -35,14 +35,14 @@ struct Options {
   MetricChoice metric = MetricChoice::learned;
   PriorChoice prior = PriorChoice::identity;
   double prior_ridge = 1e-3;
-  double lambda = 0.05;
+  double lambda = 0.5;
   Unit lambda_unit = Unit::relative;
   double ridge = 0.1;
   Unit ridge_unit = Unit::relative;
   double geodesic = 0.5;
   int steps = 50;
   double tolerance = 1e-6;
-  double outer_tolerance = 1e-3;
+  double outer_tolerance = 1e-2;
   InnerTolerance inner = InnerTolerance::adaptive;
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;
@@ -70,7 +70,7 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("steps", o.steps, "most outer steps (metric, then plan)");
   visit("tolerance", o.tolerance, "L1 error of both marginals at the end");
   visit("outer-tolerance", o.outer_tolerance,
-        "stop when the metric changes by less (affine-invariant distance / sqrt(rank))");
+        "stop when a step changes every squared distance by less than this share");
   visit("inner", o.inner, "plans between the first and the last step: adaptive tolerance, or tight");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");

@@ -1,5 +1,6 @@
 // Hostile input: exit code 2, one sentence with cause and fix, and nothing left behind.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "harness.h"
@@ -60,8 +61,12 @@ TEST_F(BadInput, TruncatedFileAndHeaderThatPromisesMore) {
 }
 
 TEST_F(BadInput, NotANumberWithItsPlace) {
-  refuse("--source", file("nan.csv", "1,2,3\n4,nan,6\n"), {"nan.csv", "row 2", "column 2"});
-  refuse("--target", file("inf.csv", "1,2,inf\n4,5,6\n"), {"inf.csv", "row 1", "column 3"});
+  Matrix points = io::read_points(at("source.npy"));
+  points(4, 1) = NAN;
+  io::write_npy(at("nan.npy"), points);
+  refuse("--source", at("nan.npy"), {"nan.npy", "row 5", "column 2"});
+  refuse("--source", file("nan.csv", "1,2,3\n4,nan,6\n"), {"nan.csv", "line 2", "column 2"});
+  refuse("--target", file("inf.csv", "1,2,inf\n4,5,6\n"), {"inf.csv", "line 1", "column 3"});
   refuse("--target", file("text.csv", "1,2,3\n4,5,6\n7,oops,9\n"), {"text.csv", "line 3", "oops"});
   refuse("--target", file("ragged.csv", "1,2,3\n4,5\n"), {"ragged.csv", "line 2"});
 }

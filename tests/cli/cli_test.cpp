@@ -80,6 +80,8 @@ TEST_F(Cli, HelpHasEveryOptionWithItsDefault) {
 
 TEST_F(Cli, HelpWinsOverMistakesBehindIt) {
   EXPECT_EQ(run({"adapt", "--metric", "nonsense", "--help"}).code, 0);
+  EXPECT_EQ(run({"adapt", "--nonsense", "-h"}).code, 0);
+  EXPECT_EQ(run({"-h"}).out, run({"--help"}).out);
 }
 
 TEST_F(Cli, NoCommandShowsHelpOnStandardError) {
@@ -95,7 +97,7 @@ TEST_F(Cli, UnknownNamesAreToldWithTheNearest) {
   expect_refused({"--versoin"}, {"unknown option '--versoin'", "did you mean '--version'?"});
   expect_refused({"adapt", "--sorce", "x"}, {"unknown option '--sorce'", "'--source'"});
   expect_refused({"fit", "--lamda=1"}, {"unknown option '--lamda'", "'--lambda'"});
-  expect_refused({"fit", "-x"}, {"-x"});
+  expect_refused({"fit", "-x"}, {"unknown option '-x'"});
   expect_refused({"info"}, {"FILE is required"});
   expect_refused({"info", "a.npy", "b.npy"}, {"b.npy"});
 }

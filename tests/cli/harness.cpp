@@ -74,14 +74,19 @@ void Process::send(int signal) const {
   kill(pid_, signal);
 }
 
+const std::string& Process::wait_for(const std::string& text) {
+  char buffer[4096];
+  while (text.empty() || shown_.find(text) == std::string::npos) {
+    const ssize_t count = ::read(terminal_, buffer, sizeof buffer);
+    if (count <= 0) break;  // the program has ended
+    shown_.append(buffer, static_cast<std::size_t>(count));
+  }
+  return shown_;
+}
+
 Finished Process::wait() {
   Finished result;
-  if (terminal_ >= 0) {
-    char buffer[4096];
-    for (ssize_t count; (count = ::read(terminal_, buffer, sizeof buffer)) > 0;) {
-      result.err.append(buffer, static_cast<std::size_t>(count));
-    }
-  }
+  if (terminal_ >= 0) result.err = wait_for("");
   int status = 0;
   waitpid(pid_, &status, 0);
   pid_ = -1;

@@ -32,12 +32,17 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
+
+  /// Reads the terminal until it has shown `text`, or the program has ended; what it showed so far.
+  const std::string& wait_for(const std::string& text);
+
   Finished wait();
 
  private:
   std::string folder_;
   int pid_ = -1;
   int terminal_ = -1;
+  std::string shown_;  // on the terminal
 };
 
 Finished run(const Words& words, const Environment& environment = {});

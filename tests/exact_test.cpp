@@ -1,0 +1,70 @@
+// Exact transport: optimality by duality, and POT's value.
+#include "remblai/exact.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+Matrix dense(const ExactPlan& plan, Index m, Index n) {
+  Matrix g = Matrix::Zero(m, n);
+  for (const Mass& mass : plan.masses) g(mass.source, mass.target) += mass.amount;
+  return g;
+}
+
+void expect_optimal(const Matrix& cost, const Vector& p, const Vector& q) {
+  const ExactPlan plan = exact_transport(cost, p, q);
+  const Matrix g = dense(plan, cost.rows(), cost.cols());
+  EXPECT_GE(g.minCoeff(), 0);
+  EXPECT_LE((g.rowwise().sum() - p).lpNorm<1>(), 1e-12);
+  EXPECT_LE((g.colwise().sum().transpose() - q).lpNorm<1>(), 1e-12);
+  EXPECT_LE(plan.masses.size(), static_cast<std::size_t>(cost.rows() + cost.cols() - 1));
+  const double size = cost.cwiseAbs().maxCoeff();
+  // A feasible dual with the same value proves the optimum.
+  const Matrix slack = (cost.colwise() - plan.f).rowwise() - plan.g.transpose();
+  EXPECT_GE(slack.minCoeff(), -1e-10 * size);
+  EXPECT_NEAR(plan.cost, p.dot(plan.f) + q.dot(plan.g), 1e-10 * size);
+  EXPECT_LE(plan.gap, 1e-10 * size);
+  EXPECT_NEAR(plan.cost, g.cwiseProduct(cost).sum(), 1e-12 * size);
+}
+
+TEST(Exact, DualityProvesTheOptimum) {
+  for (const double size : {1e-150, 1.0, 1e150}) {
+    const Matrix cost = size * test::random_matrix(23, 31, 1).cwiseAbs();
+    expect_optimal(cost, Vector::Constant(23, 1.0 / 23), Vector::Constant(31, 1.0 / 31));
+    expect_optimal(cost, test::random_weights(23, 1), test::random_weights(31, 2));
+  }
+}
+
+TEST(Exact, AgreesWithPot) {
+  const auto fixture = [](const std::string& name) {
+    return io::read_points(REMBLAI_TEST_DATA "/transport_" + name + ".npy");
+  };
+  const Matrix cost = fixture("cost");
+  const ExactPlan plan = exact_transport(cost, fixture("p").col(0), fixture("q").col(0));
+  EXPECT_LE((dense(plan, cost.rows(), cost.cols()) - fixture("exact")).lpNorm<1>(), 1e-10);
+}
+
+TEST(Exact, SmallAndDegenerate) {
+  expect_optimal(Matrix::Zero(1, 1), Vector::Ones(1), Vector::Ones(1));
+  expect_optimal(Matrix::Zero(4, 3), Vector::Constant(4, 0.25), Vector::Constant(3, 1.0 / 3));
+  expect_optimal(Matrix::Constant(5, 5, 2), Vector::Constant(5, 0.2), Vector::Constant(5, 0.2));
+  expect_optimal(test::random_matrix(1, 9, 3).cwiseAbs(), Vector::Ones(1), test::random_weights(9, 4));
+}
+
+TEST(Exact, RefusesWhatItCannotUse) {
+  EXPECT_THROW(exact_transport(Matrix(), {}, {}), Error);
+  EXPECT_THROW(exact_transport(Matrix::Zero(2, 2), Vector::Ones(3) / 3, Vector::Ones(2) / 2), Error);
+  Matrix bad = Matrix::Zero(2, 2);
+  bad(0, 1) = std::nan("");
+  EXPECT_THROW(exact_transport(bad, Vector::Ones(2) / 2, Vector::Ones(2) / 2), Error);
+}
+
+}  // namespace
+}  // namespace remblai

@@ -1,0 +1,155 @@
+// The report as JSON: every promised key with the value of the model; and the lines for people.
+#include "remblai/report.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "remblai/fit.h"
+#include "remblai/version.h"
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+using nlohmann::json;
+using test::contains;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Model small_model() {
+  Options options;
+  options.steps = 3;
+  options.neighbours = 7;
+  options.prior = PriorChoice::w_inverse;
+  options.lambda = 0.125;
+  return fit(test::small_problem(), options);
+}
+
+Report full_report() {
+  return {.target_accuracy = 0.875, .test_accuracy = 0.75, .seconds = 1.5};
+}
+
+TEST(Report, has_every_promised_key_with_the_value_of_the_model) {
+  const Model model = small_model();
+  const Step& last = model.history.back();
+  const json report = json::parse(to_json(model, full_report()));
+  EXPECT_EQ(report.at("status"), name(model.status.outcome));
+  EXPECT_EQ(report.at("accuracy"), json({{"target", 0.875}, {"test", 0.75}}));
+  EXPECT_EQ(report.at("lambda"), 0.125);
+  EXPECT_EQ(report.at("lambda_absolute"), model.lambda);
+  EXPECT_EQ(report.at("ridge_absolute"), model.ridge);
+  EXPECT_EQ(report.at("objective"), last.objective);
+  EXPECT_EQ(report.at("transport_cost"), last.transport_cost);
+  EXPECT_EQ(report.at("marginal_error"),
+            json({{"source", last.source_error}, {"target", last.target_error}}));
+  EXPECT_EQ(report.at("duality_gap"), last.duality_gap);
+  EXPECT_EQ(report.at("riccati_residual"), last.riccati_residual);
+  EXPECT_EQ(report.at("steps"), model.history.size());
+  EXPECT_EQ(report.at("seconds"), 1.5);
+  EXPECT_EQ(report.at("version"), version());
+  EXPECT_GT(model.lambda, 0);
+  EXPECT_NE(model.lambda, 0.125);
+}
+
+TEST(Report, accuracy_has_only_what_is_known) {
+  const Model model = small_model();
+  EXPECT_EQ(json::parse(to_json(model, {})).at("accuracy"), json::object());
+  EXPECT_EQ(
+      json::parse(to_json(model, {.target_accuracy = {}, .test_accuracy = 0.5})).at("accuracy"),
+      json({{"test", 0.5}}));
+}
+
+TEST(Report, history_has_every_step_and_every_number) {
+  const Model model = small_model();
+  const json history = json::parse(to_json(model, {})).at("history");
+  ASSERT_EQ(history.size(), model.history.size());
+  ASSERT_GE(history.size(), 2u);
+  for (std::size_t k = 0; k < history.size(); ++k) {
+    const Step& step = model.history[k];
+    const json& record = history[k];
+    EXPECT_EQ(record.at("step"), static_cast<int>(k) + 1);
+    EXPECT_EQ(record.at("objective"), step.objective);
+    EXPECT_EQ(record.at("transport_cost"), step.transport_cost);
+    EXPECT_EQ(record.at("entropy"), step.entropy);
+    EXPECT_EQ(record.at("prior_term"), step.prior_term);
+    EXPECT_EQ(record.at("ridge_term"), step.ridge_term);
+    EXPECT_EQ(record.at("source_error"), step.source_error);
+    EXPECT_EQ(record.at("target_error"), step.target_error);
+    EXPECT_EQ(record.at("duality_gap"), step.duality_gap);
+    EXPECT_EQ(record.at("riccati_residual"), step.riccati_residual);
+    EXPECT_EQ(record.at("metric_change"), step.metric_change);
+    EXPECT_EQ(record.at("condition"), step.condition);
+    EXPECT_EQ(record.at("inner_iterations"), step.inner_iterations);
+    EXPECT_EQ(record.at("inner_converged"), step.inner_converged);
+    EXPECT_EQ(record.at("seconds"), step.seconds);
+  }
+}
+
+TEST(Report, options_are_all_there_under_their_own_names) {
+  const Model model = small_model();
+  const json options = json::parse(to_json(model, {})).at("options");
+  std::size_t count = 0;
+  for_each_option(model.options, [&](const char* key, const auto& field, const char*) {
+    ++count;
+    ASSERT_TRUE(options.contains(key)) << key;
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(field)>>)
+      EXPECT_EQ(options.at(key), name(field));
+    else
+      EXPECT_EQ(options.at(key), field);
+  });
+  EXPECT_EQ(options.size(), count);
+  EXPECT_EQ(options.at("neighbours"), 7);
+  EXPECT_EQ(options.at("prior"), "w-inverse");
+}
+
+TEST(Report, numbers_that_are_not_finite_become_null) {
+  Model model = small_model();
+  model.history.back().objective = nan;
+  model.history.back().duality_gap = infinity;
+  model.history.back().target_error = -infinity;
+  model.lambda = nan;
+  model.ridge = infinity;
+  const json report =
+      json::parse(to_json(model, {.target_accuracy = nan, .test_accuracy = {}, .seconds = nan}));
+  EXPECT_TRUE(report.at("objective").is_null());
+  EXPECT_TRUE(report.at("duality_gap").is_null());
+  EXPECT_TRUE(report.at("marginal_error").at("target").is_null());
+  EXPECT_TRUE(report.at("marginal_error").at("source").is_number());
+  EXPECT_TRUE(report.at("lambda_absolute").is_null());
+  EXPECT_TRUE(report.at("ridge_absolute").is_null());
+  EXPECT_TRUE(report.at("accuracy").at("target").is_null());
+  EXPECT_TRUE(report.at("seconds").is_null());
+  EXPECT_TRUE(report.at("history").back().at("objective").is_null());
+  EXPECT_TRUE(report.at("history").front().at("objective").is_number());
+}
+
+TEST(Report, a_run_without_a_step_has_no_numbers) {
+  Model model;
+  model.status = {Outcome::diverged, "nothing \"worked\"\n"};
+  const json report = json::parse(to_json(model, {}));
+  EXPECT_EQ(report.at("status"), "diverged");
+  EXPECT_EQ(report.at("steps"), 0);
+  EXPECT_EQ(report.at("history"), json::array());
+  for (const char* key : {"objective", "transport_cost", "duality_gap", "riccati_residual"})
+    EXPECT_TRUE(report.at(key).is_null()) << key;
+  EXPECT_TRUE(contains(summary(model, {}), "diverged"));
+}
+
+TEST(Report, summary_mentions_accuracy_and_status) {
+  const Model model = small_model();
+  const std::string text = summary(model, full_report());
+  EXPECT_TRUE(contains(text, std::string(name(model.status.outcome)))) << text;
+  EXPECT_TRUE(contains(text, model.status.reason)) << text;
+  EXPECT_TRUE(contains(text, "87.50 % on the target")) << text;
+  EXPECT_TRUE(contains(text, "75.00 % on the test")) << text;
+  EXPECT_TRUE(contains(text, "w-inverse")) << text;
+  EXPECT_TRUE(contains(text, "1.50 s")) << text;
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_FALSE(contains(summary(model, {}), "accuracy"));
+}
+
+}  // namespace
+}  // namespace remblai

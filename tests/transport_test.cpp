@@ -1,0 +1,214 @@
+// The transport step: marginals, gap, oracles, and every range of cost over lambda it promises.
+#include "remblai/transport.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "remblai/error.h"
+#include "remblai/exact.h"
+#include "remblai/io.h"
+#include "remblai/sample.h"
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+Vector uniform(Index n) { return Vector::Constant(n, 1.0 / static_cast<double>(n)); }
+
+Matrix random_cost(Index m, Index n, unsigned seed) {
+  return test::random_matrix(m, n, seed).cwiseAbs2();
+}
+
+Matrix fixture(const std::string& name) {
+  return io::read_points(REMBLAI_TEST_DATA "/transport_" + name + ".npy");
+}
+
+double primal(const Matrix& plan, const Matrix& cost, double lambda) {
+  const auto x_log_x = [](double x) { return x > 0 ? x * std::log(x) : 0.0; };
+  return plan.cwiseProduct(cost).sum() + lambda * plan.unaryExpr(x_log_x).sum();
+}
+
+TEST(Transport, AgreesWithPot) {
+  const TransportPlan mine = transport(fixture("cost"), fixture("p").col(0), fixture("q").col(0),
+                                       fixture("lambda")(0), {.tolerance = 1e-13, .keep_going = {}});
+  EXPECT_TRUE(mine.result.converged);
+  EXPECT_LE((mine.plan - fixture("plan")).lpNorm<1>(), 1e-11);
+}
+
+TEST(Transport, ThePlanIsTheExponentialOfItsPotentials) {
+  const Matrix cost = random_cost(13, 9, 3);
+  const double lambda = 0.1;
+  const TransportPlan t = transport(cost, {}, {}, lambda);
+  Matrix expected(13, 9);
+  for (Index i = 0; i < 13; ++i)
+    for (Index j = 0; j < 9; ++j) expected(i, j) = std::exp((t.f[i] + t.g[j] - cost(i, j)) / lambda);
+  EXPECT_LE((t.plan - expected).lpNorm<1>(), 1e-12);
+  EXPECT_NEAR(t.result.cost, t.plan.cwiseProduct(cost).sum(), 1e-13);
+  EXPECT_NEAR(t.result.cost - lambda * t.result.entropy, primal(t.plan, cost, lambda), 1e-12);
+}
+
+class EveryRatio : public testing::TestWithParam<double> {};
+
+TEST_P(EveryRatio, MeetsBothMarginalsAtEveryScale) {
+  const double ratio = GetParam();
+  for (const double size : {1e-200, 1e-3, 1.0, 1e200}) {
+    const Matrix cost = size * random_cost(40, 25, 5);
+    const double lambda = cost.maxCoeff() / ratio;
+    const TransportPlan t =
+        transport(cost, test::random_weights(40, 1), test::random_weights(25, 2), lambda);
+    ASSERT_TRUE(t.result.converged) << size;
+    EXPECT_LE(t.result.source_error, 1e-6);
+    EXPECT_LE(t.result.target_error, 1e-6);
+    EXPECT_LE((t.plan.rowwise().sum() - test::random_weights(40, 1)).lpNorm<1>(), 1e-6);
+    EXPECT_LE((t.plan.colwise().sum().transpose() - test::random_weights(25, 2)).lpNorm<1>(), 1e-6);
+    EXPECT_GE(t.result.gap, 0);
+    EXPECT_LE(t.result.gap, 1e-4 * cost.maxCoeff());
+    EXPECT_TRUE(t.plan.allFinite());
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Transport, EveryRatio, testing::Values(1e-3, 1, 10, 100, 1e3, 1e4, 1e5));
+
+TEST(Transport, TheGapBoundsTheTruth) {
+  const Matrix cost = random_cost(30, 30, 7);
+  const double lambda = 0.05;
+  const TransportPlan tight = transport(cost, {}, {}, lambda, {.tolerance = 1e-14, .keep_going = {}});
+  const double optimum = primal(tight.plan, cost, lambda);
+  double last_gap = std::numeric_limits<double>::infinity();
+  for (const double tolerance : {1e-1, 1e-3, 1e-6, 1e-9}) {
+    const TransportPlan t =
+        transport(cost, {}, {}, lambda, {.tolerance = tolerance, .keep_going = {}});
+    EXPECT_LE(t.result.dual, optimum + 1e-12);
+    EXPECT_GE(t.result.gap, optimum - t.result.dual - 1e-12);
+    EXPECT_LE(t.result.gap, last_gap);
+    last_gap = t.result.gap;
+  }
+  EXPECT_LE(last_gap, 1e-7);
+}
+
+TEST(Transport, ApproachesTheExactCost) {
+  const Matrix cost = random_cost(20, 15, 11);
+  const ExactPlan exact = exact_transport(cost, uniform(20), uniform(15));
+  double last = std::numeric_limits<double>::infinity();
+  for (const double lambda : {1e-1, 1e-2, 1e-3, 1e-4}) {
+    const TransportPlan t = transport(cost, {}, {}, lambda, {.tolerance = 1e-9, .keep_going = {}});
+    const double excess = t.result.cost - exact.cost;
+    EXPECT_GE(excess, -1e-8);
+    EXPECT_LE(excess, last);
+    EXPECT_LE(excess, lambda * std::log(20.0 * 15.0));  // the entropy's range bounds the excess
+    last = excess;
+  }
+}
+
+TEST(Transport, ZeroWeightsAreAsGoodAsAbsentPoints) {
+  const Matrix cost = random_cost(6, 5, 13);
+  Vector p = test::random_weights(6, 3), q = test::random_weights(5, 4);
+  p[2] = 0;
+  q[0] = 0;
+  const TransportPlan t = transport(cost, p, q, 0.1);
+  EXPECT_TRUE(t.result.converged);
+  EXPECT_EQ(t.plan.row(2).sum(), 0);
+  EXPECT_EQ(t.plan.col(0).sum(), 0);
+  EXPECT_EQ(t.f[2], -std::numeric_limits<double>::infinity());
+  const std::vector<Index> rows{0, 1, 3, 4, 5}, columns{1, 2, 3, 4};
+  const TransportPlan small = transport(cost(rows, columns), p(rows), q(columns), 0.1);
+  EXPECT_LE((t.plan(rows, columns) - small.plan).lpNorm<1>(), 1e-14);
+}
+
+TEST(Transport, OnePointOnEitherSide) {
+  const Matrix cost = random_cost(1, 7, 17);
+  const Vector q = test::random_weights(7, 5);
+  EXPECT_LE((transport(cost, {}, q, 1e-3).plan.row(0).transpose() - q).lpNorm<1>(), 1e-12);
+  EXPECT_LE((transport(cost.transpose(), q, {}, 1e-3).plan.col(0) - q).lpNorm<1>(), 1e-12);
+  EXPECT_NEAR(transport(Matrix::Zero(1, 1), {}, {}, 1).plan(0, 0), 1, 1e-14);
+}
+
+TEST(Transport, WarmStartsAreCheaperAndEndInTheSamePlan) {
+  const Matrix x = test::random_matrix(60, 3, 1), z = test::random_matrix(70, 3, 2);
+  Transport warm(uniform(60), uniform(70)), cold(uniform(60), uniform(70));
+  warm.set_points(x, z);
+  warm.solve(0.02, {.tolerance = 1e-10, .keep_going = {}});
+  const Matrix moved = z * 1.01;
+  warm.set_points(x, moved);
+  cold.set_points(x, moved);
+  const TransportResult again = warm.solve(0.02, {.tolerance = 1e-10, .keep_going = {}});
+  const TransportResult first = cold.solve(0.02, {.tolerance = 1e-10, .keep_going = {}});
+  EXPECT_LT(again.passes, first.passes);
+  EXPECT_LE((warm.plan() - cold.plan()).lpNorm<1>(), 1e-8);
+}
+
+TEST(Transport, AWarmStartFromAFarCostIsNoWorseThanACold) {
+  const Index n = 30;
+  Transport warm(uniform(n), uniform(n)), cold(uniform(n), uniform(n));
+  warm.set_cost(1e4 * random_cost(n, n, 1));
+  warm.solve(1);
+  const Matrix cost = random_cost(n, n, 2);
+  warm.set_cost(cost);  // the old potentials are off by 1e7 lambda
+  cold.set_cost(cost);
+  const TransportResult again = warm.solve(1e-3);
+  EXPECT_TRUE(again.converged);
+  EXPECT_LE(again.passes, cold.solve(1e-3).passes + 10);
+}
+
+TEST(Transport, TheSameBitsForEveryNumberOfThreads) {
+  const Matrix cost = random_cost(300, 170, 19);
+  const TransportPlan one = transport(cost, {}, {}, 0.01, {}, 1);
+  for (const int threads : {2, 3, 7}) {
+    const TransportPlan more = transport(cost, {}, {}, 0.01, {}, threads);
+    EXPECT_TRUE(one.f == more.f && one.g == more.g && one.plan == more.plan) << threads;
+    EXPECT_EQ(one.result.gap, more.result.gap);
+  }
+}
+
+TEST(Transport, StopsWhenAsked) {
+  int calls = 0;
+  TransportOptions options;
+  options.tolerance = 1e-12;
+  options.keep_going = [&](int, double) { return ++calls < 3; };
+  const TransportPlan t = transport(random_cost(50, 50, 23), {}, {}, 1e-3, options);
+  EXPECT_TRUE(t.result.stopped);
+  EXPECT_FALSE(t.result.converged);
+  EXPECT_EQ(calls, 3);
+  EXPECT_TRUE(t.f.allFinite());
+}
+
+TEST(Transport, SaysWhenItRanOutOfPasses) {
+  const TransportPlan t = transport(random_cost(50, 50, 23), {}, {}, 1e-3,
+                                    {.tolerance = 1e-12, .max_passes = 5, .keep_going = {}});
+  EXPECT_FALSE(t.result.converged);
+  EXPECT_GT(t.result.target_error, 1e-12);
+}
+
+TEST(Transport, RefusesWhatItCannotUse) {
+  const Matrix cost = random_cost(3, 3, 29);
+  EXPECT_THROW(transport(cost, {}, {}, 0), Error);
+  EXPECT_THROW(transport(cost, {}, {}, -1), Error);
+  EXPECT_THROW(transport(cost, {}, {}, std::nan("")), Error);
+  EXPECT_THROW(transport(cost, Vector::Ones(4), {}, 1), Error);
+  EXPECT_THROW(transport(cost, -Vector::Ones(3), {}, 1), Error);
+  EXPECT_THROW(transport(cost, Vector::Zero(3), {}, 1), Error);
+  EXPECT_THROW(transport(Matrix(), {}, {}, 1), Error);
+  Matrix bad = cost;
+  bad(1, 2) = std::nan("");
+  EXPECT_THROW(transport(bad, {}, {}, 1), Error);
+}
+
+// Plain Sinkhorn iterations do not get there at all.
+TEST(TransportSlow, MnistPixelsAtTenThousand) {
+  const Sample sample = mnist_sample();
+  Transport t(uniform(500), uniform(500));
+  t.set_points(sample.source.points, sample.target.points);
+  Matrix largest = sample.source.points * sample.target.points.transpose();
+  largest *= -2;
+  largest.colwise() += sample.source.points.rowwise().squaredNorm();
+  largest.rowwise() += sample.target.points.rowwise().squaredNorm().transpose();
+  const TransportResult result = t.solve(largest.maxCoeff() / 1e4);
+  EXPECT_TRUE(result.converged);
+  EXPECT_LE(result.source_error, 1e-6);
+  EXPECT_LE(result.target_error, 1e-6);
+  EXPECT_LE(result.gap, 1e-5 * largest.maxCoeff());
+}
+
+}  // namespace
+}  // namespace remblai
