@@ -174,6 +174,14 @@ void add_help(CLI::App& command) {
   command.set_help_flag("-h,--help", "this text")->group(group::running);
 }
 
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
 std::string suggestion(std::string_view text, const std::vector<std::string>& candidates) {
   const auto edits = [&](std::string_view other) {
     std::vector<std::size_t> row(other.size() + 1);

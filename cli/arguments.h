@@ -61,6 +61,9 @@ void add_json(CLI::App& command, bool& json);
 /// --help, under the heading of the flags that only concern running. The last flag of a command.
 void add_help(CLI::App& command);
 
+/// Every long flag of a command, with its dashes.
+std::vector<std::string> flags_of(const CLI::App& command);
+
 /// " (did you mean 'x'?)" with the candidate nearest to `text`, or nothing when none is near.
 std::string suggestion(std::string_view text, const std::vector<std::string>& candidates);
 

@@ -30,14 +30,6 @@ Values values_of(const CLI::Option& option) {
   return values;
 }
 
-std::vector<std::string> flags_of(const CLI::App& command) {
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-  }
-  return flags;
-}
-
 std::string case_of(const std::string& pattern, const Values& values) {
   return fmt::format("    {}) words=\"{}\" files={} ;;\n", pattern, fmt::join(values.words, " "),
                      values.files ? "yes" : "");

@@ -1,4 +1,5 @@
 // remblai fit: learns plan and metric and saves the model, for map and predict later.
+// Everything is read and checked first; the file appears whole or not at all.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

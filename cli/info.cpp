@@ -1,4 +1,5 @@
 // remblai info: what a data or model file holds, in words.
+// Reads anything that the other commands read, and says why not where they would refuse.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -89,10 +90,16 @@ void describe(const std::string& path, io::Array array) {
   }
 }
 
+/// With their numbers where that takes one reading, as it does when all arrays of an .npz are
+/// numbers.
 std::vector<io::Array> arrays_of(const std::string& path) {
   if (!path.ends_with(".npz")) return io::list(path);
   std::vector<io::Array> arrays;
-  for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
+  try {
+    for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
+  } catch (const Error&) {
+    return io::list(path);
+  }
   return arrays;
 }
 

@@ -28,14 +28,6 @@ bool looks_like_flag(const std::string& word) {
   return word.size() > 1 && word[0] == '-';
 }
 
-std::vector<std::string> flags_of(const CLI::App& command) {
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-  }
-  return flags;
-}
-
 /// Throws Error on an unknown subcommand or flag, and on a flag whose value is missing: CLI11 would
 /// report a missing required flag first, or take the next flag for the value.
 void check_words(const CLI::App& app, const Words& words) {

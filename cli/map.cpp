@@ -1,4 +1,5 @@
 // remblai map: points of one domain carried into the other by a saved model.
+// Without points of its own it moves those that the model was fitted on.
 #include "remblai/map.h"
 
 #include <fmt/format.h>

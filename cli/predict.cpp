@@ -1,4 +1,5 @@
 // remblai predict: labels for target points from a saved model.
+// The rule is the one the model was saved with, unless a flag says otherwise.
 #include "remblai/predict.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // What a person sees while a fit runs, and how Ctrl-C reaches it.
+// Both are the callback of fit.
 #pragma once
 
 #include <chrono>

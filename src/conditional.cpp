@@ -2,83 +2,73 @@
 #include "conditional.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "linalg.h"
 #include "pairs.h"
+#include "remblai/error.h"
 #include "simd.h"
 
 namespace remblai {
 namespace {
 
-constexpr double block_entries = 4e6;
+// Calls body(first, count) over blocks of rows so that rows x columns stays around 32 MB.
+template <class Body>
+void for_blocks(Index rows, Index columns, Body&& body) {
+  const Index block = std::max<Index>(1, 4'000'000 / columns);
+  for (Index first = 0; first < rows; first += block) body(first, std::min(block, rows - first));
+}
 
-// Rows of the plan normalised, for the point of the model nearest to each point given.
-class ExactConditionals {
- public:
-  ExactConditionals(const Model& model, bool forward)
-      : own_weights_(forward ? model.source.weights : model.target.weights),
-        plan_(Matrix::Zero(own_weights_.size(),
-                           (forward ? model.target.weights : model.source.weights).size())) {
-    for (const Mass& mass : model.exact)
-      (forward ? plan_(mass.source, mass.target) : plan_(mass.target, mass.source)) = mass.amount;
-    for (Index i = 0; i < plan_.rows(); ++i)
-      if (own_weights_[i] > 0) plan_.row(i) /= plan_.row(i).sum();
-  }
+// The rows of the exact plan (its columns when backward), each divided by its sum.
+Matrix exact_conditionals(const Model& model, bool forward) {
+  Matrix plan = Matrix::Zero(forward ? model.source.size() : model.target.size(),
+                             forward ? model.target.size() : model.source.size());
+  for (const Mass& mass : model.exact)
+    (forward ? plan(mass.source, mass.target) : plan(mass.target, mass.source)) = mass.amount;
+  for (Index i = 0; i < plan.rows(); ++i)
+    if (const double sum = plan.row(i).sum(); sum > 0) plan.row(i) /= sum;
+  return plan;
+}
 
-  void fill(Matrix& costs_to_own, Matrix& weights) const {
-    for (Index i = 0; i < costs_to_own.rows(); ++i) {
-      Index nearest = -1;
-      for (Index k = 0; k < costs_to_own.cols(); ++k)
-        if (own_weights_[k] > 0 && (nearest < 0 || costs_to_own(i, k) < costs_to_own(i, nearest)))
-          nearest = k;
-      weights.row(i) = plan_.row(nearest);
-    }
-  }
-
- private:
-  const Vector& own_weights_;
-  Matrix plan_;
-};
-
-void softmax_rows(const Matrix& costs, const Vector& exponents, double scale, Matrix& weights) {
-  for (Index i = 0; i < costs.rows(); ++i) {
-    const double* c = costs.row(i).data();
-    const double top = simd::shifted_max(c, exponents.data(), scale, costs.cols());
-    weights.row(i) /= simd::exp2_row(c, exponents.data(), scale, -top, weights.row(i).data(), costs.cols());
-  }
+void visit_exact(const Model& model, Direction direction, const Matrix& points,
+                 const ConditionalVisitor& visit) {
+  const Matrix rows = exact_conditionals(model, direction == Direction::forward);
+  const std::vector<Index> nearest = nearest_moved(model, direction, points);
+  for_blocks(points.rows(), rows.cols(), [&](Index first, Index count) {
+    const std::vector<Index> block(nearest.begin() + first, nearest.begin() + first + count);
+    visit(first, rows(block, Eigen::all));
+  });
 }
 
 }  // namespace
 
 void visit_conditionals(const Model& model, Direction direction, const Matrix& points,
                         const ConditionalVisitor& visit) {
+  if (model.f.size() == 0 || model.g.size() == 0)
+    throw Error("model: it holds no plan; use one that fit returned");
+  if (model.lambda == 0) return visit_exact(model, direction, points, visit);
   const bool forward = direction == Direction::forward;
-  const bool entropic = model.lambda > 0;
-  const Domain& own = forward ? model.source : model.target;
-  const Domain& other = forward ? model.target : model.source;
-  const Matrix anchors = model.metric.embed(entropic ? other.points : own.points);
+  const Matrix anchors = model.metric.embed(forward ? model.target.points : model.source.points);
   const double scale = std::numbers::log2e * model.metric.unit / model.lambda;
-  const Vector exponents = (forward ? model.g : model.f) * (std::numbers::log2e / model.lambda);
-
-  const Index block = std::max<Index>(1, static_cast<Index>(block_entries) / anchors.rows());
-  Matrix costs, weights;
-  const auto for_blocks = [&](auto&& fill) {
-    for (Index first = 0; first < points.rows(); first += block) {
-      const Index count = std::min(block, points.rows() - first);
-      squared_distances(model.metric.embed(points.middleRows(first, count)), anchors, costs);
-      weights.resize(count, other.size());
-      fill();
-      visit(first, weights);
+  // Exponents g/lambda - |z|^2 scale, base 2; |x|^2 is the same for every z and cancels.
+  const Eigen::RowVectorXd offsets =
+      ((forward ? model.g : model.f) * (std::numbers::log2e / model.lambda) -
+       scale * anchors.rowwise().squaredNorm())
+          .transpose();
+  Matrix weights;
+  for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
+    weights.resize(count, anchors.rows());
+    linalg::gemm(linalg::Op::none, model.metric.embed(points.middleRows(first, count)),
+                 linalg::Op::transpose, anchors, 2 * scale, 0, weights);
+    for (Index i = 0; i < count; ++i) {
+      auto row = weights.row(i);
+      row += offsets;
+      row.array() -= row.maxCoeff();
+      simd::exp2(row.data(), row.data(), row.size());
+      row /= row.sum();
     }
-  };
-  if (entropic) {
-    for_blocks([&] { softmax_rows(costs, exponents, scale, weights); });
-  } else {
-    const ExactConditionals exact(model, forward);
-    for_blocks([&] { exact.fill(costs, weights); });
-  }
+    visit(first, weights);
+  });
 }
 
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points) {
@@ -89,6 +79,35 @@ Matrix barycentres(const Model& model, Direction direction, const Matrix& points
     mapped.middleRows(first, weights.rows()) = linalg::multiply(weights, other);
   });
   return mapped;
+}
+
+Matrix source_barycentres(const Model& model) {
+  Matrix mapped = barycentres(model, Direction::forward, model.source.points);
+  if (model.lambda > 0) return mapped;
+  const Matrix rows = exact_conditionals(model, true);
+  for (Index i = 0; i < rows.rows(); ++i)
+    if (rows.row(i).sum() > 0) mapped.row(i) = rows.row(i) * model.target.points;
+  return mapped;
+}
+
+std::vector<Index> nearest_moved(const Model& model, Direction direction, const Matrix& points) {
+  const bool forward = direction == Direction::forward;
+  const Domain& own = forward ? model.source : model.target;
+  Vector masses = Vector::Zero(own.size());
+  for (const Mass& mass : model.exact) masses[forward ? mass.source : mass.target] += mass.amount;
+  const std::vector<Index> moved = positive_entries(masses);
+  const Matrix anchors = model.metric.embed(own.points(moved, Eigen::all));
+  std::vector<Index> nearest;
+  Matrix costs;
+  for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
+    squared_distances(model.metric.embed(points.middleRows(first, count)), anchors, costs);
+    for (Index i = 0; i < count; ++i) {
+      Index best = 0;
+      costs.row(i).minCoeff(&best);
+      nearest.push_back(moved[static_cast<std::size_t>(best)]);
+    }
+  });
+  return nearest;
 }
 
 }  // namespace remblai

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "remblai/model.h"
 
@@ -21,5 +22,13 @@ void visit_conditionals(const Model& model, Direction direction, const Matrix& p
 
 /// The averages of the other domain under these distributions, in preprocessed coordinates.
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points);
+
+/// The same for the source points of the model, each by its own row of the plan: with lambda = 0 two
+/// points in one place may go different ways.
+Matrix source_barycentres(const Model& model);
+
+/// For each point the nearest point of its own domain (in the metric of the model) that the exact plan
+/// moves.
+std::vector<Index> nearest_moved(const Model& model, Direction direction, const Matrix& points);
 
 }  // namespace remblai

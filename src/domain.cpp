@@ -29,6 +29,12 @@ void Domain::validate(std::string_view name) const {
   if (labelled() && labels.size() != size())
     throw Error(fmt::format("{} labels: {} labels for {} points; give one label a point", name,
                             labels.size(), size()));
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  for (Index i = 0; i < labels.size(); ++i)
+    if (labels[i] > most || labels[i] < -most)
+      throw Error(fmt::format("{} labels: label {} (counted from 1) is {}; labels lie between -2^53 and "
+                              "2^53",
+                              name, i + 1, labels[i]));
   if (weights.size() == 0) return;
   if (weights.size() != size())
     throw Error(fmt::format("{} weights: {} weights for {} points; give one weight a point", name,

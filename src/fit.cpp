@@ -39,9 +39,11 @@ class Fit {
  private:
   void prepare();
   bool learned() const { return options_.metric == MetricChoice::learned; }
-  bool first_metric();
-  void fixed_metric();
-  void use(const LearnedMetric& metric);
+  void first_metric();
+  void learned_metric();
+  double mean_cost() const;
+  void use(LearnedMetric metric);
+  Matrix embed(const Matrix& points) const;
   bool alternate();
   void transport_step(Step& record, double tolerance);
   void entropic_step(Step& record, double tolerance, const Matrix& x, const Matrix& z);
@@ -91,7 +93,10 @@ void Fit::prepare() {
   linalg::set_threads(threads_);
 
   model_.options = options_;
-  model_.scaler = fit_scaler(options_.preprocess, problem_.source.points, problem_.target.points);
+  const auto support = [](const Domain& domain) -> Matrix {
+    return domain.points(positive_entries(domain.probabilities()), Eigen::all);
+  };
+  model_.scaler = fit_scaler(options_.preprocess, support(problem_.source), support(problem_.target));
   model_.source = {model_.scaler.apply(problem_.source.points), problem_.source.labels,
                    problem_.source.probabilities()};
   model_.target = {model_.scaler.apply(problem_.target.points), problem_.target.labels,
@@ -101,66 +106,70 @@ void Fit::prepare() {
   transport_ = std::make_unique<Transport>(space_.p, space_.q, threads_);
 }
 
-// The first moment fixes the ridge, the first metric the unit of lambda.
-bool Fit::first_metric() {
-  const Matrix c0 = second_moment(space_, first_plan(space_, 0));
-  const double d = static_cast<double>(space_.dimension());
-  const double length = space_.frame.length;
-  const double mean = c0.trace() > 0 ? c0.trace() / d : 1;  // 1: all points are one point
-  double mean_cost = 0;
+// The first moment fixes the ridge and the first metric, which fixes the unit of lambda.
+void Fit::first_metric() {
   if (learned()) {
-    const bool relative = options_.ridge_unit == Unit::relative;
-    ridge_ = relative ? options_.ridge * mean : options_.ridge / length / length;
-    model_.ridge = relative ? ridge_ * length * length : options_.ridge;
-    if (ridge_ == 0 && space_.rank() < space_.dimension())
-      throw Error(fmt::format("ridge: 0 leaves the metric undefined, for the points span {} of {} "
-                              "dimensions; give a positive ridge (the default is {})",
-                              space_.rank(), space_.dimension(), Options().ridge));
-    // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
-    const double t = options_.geodesic;
-    const double size = std::pow(length, 2 * (t - 1)) * std::pow(space_.reference.scale, t);
-    model_.metric.unit = size * length * length;
-    prior_scale_ = space_.reference.scale / size;
-    metric_step_ = std::make_unique<MetricStep>(space_, ridge_, t);
-    metric_ = (*metric_step_)(c0);
-    if (!metric_.ok) return false;
-    use(metric_);
-    mean_cost = linalg::gram(metric_.factor).cwiseProduct(c0).sum();
-    if (options_.seed != 0) {
-      metric_ = (*metric_step_)(second_moment(space_, first_plan(space_, options_.seed)));
-      if (!metric_.ok) return false;
-      use(metric_);
-    }
+    learned_metric();
   } else {
-    fixed_metric();
-    const Matrix& inside = space_.reference.inside;
-    mean_cost = inside.size() ? inside.cwiseProduct(c0).sum() : c0.trace();
+    const SpanMatrix& a = space_.reference;
+    model_.metric.factor = a.lower.transpose();
+    model_.metric.outside = a.outside;
+    model_.metric.unit = a.scale * space_.frame.length * space_.frame.length;
   }
   const double unit = model_.metric.unit;
   if (!(unit > std::numeric_limits<double>::min() && std::isfinite(unit)))
     throw Error(fmt::format("source and target: coordinates of size {:.1e} give costs of size {:.1e} under "
                             "this metric, which double precision cannot hold; rescale the data",
-                            length, unit));
-  if (!(mean_cost > 0)) mean_cost = 1;  // all points are one point
-  lambda_ = options_.lambda_unit == Unit::relative ? options_.lambda * mean_cost
-                                                   : options_.lambda / unit;
-  model_.lambda =
-      options_.lambda_unit == Unit::relative ? lambda_ * unit : options_.lambda;
-  return true;
+                            space_.frame.length, unit));
+  const bool relative = options_.lambda_unit == Unit::relative;
+  lambda_ = relative ? options_.lambda * mean_cost() : options_.lambda / unit;
+  model_.lambda = relative ? lambda_ * unit : options_.lambda;
+  if (learned() && options_.seed != 0)
+    use((*metric_step_)(second_moment(space_, first_plan(space_, options_.seed))));
 }
 
-void Fit::fixed_metric() {
-  const SpanMatrix& a = space_.reference;
-  Matrix lower;
-  if (a.inside.size()) linalg::cholesky(a.inside, lower);
-  model_.metric.factor = lower.transpose();
-  model_.metric.outside = a.outside;
-  model_.metric.unit = a.scale * space_.frame.length * space_.frame.length;
+void Fit::learned_metric() {
+  const Matrix c0 = second_moment(space_, first_plan(space_, 0));
+  const double length = space_.frame.length;
+  // All points may be one point; then any unit will do.
+  const double mean = c0.trace() > 0 ? c0.trace() / static_cast<double>(space_.dimension()) : 1;
+  const bool relative = options_.ridge_unit == Unit::relative;
+  ridge_ = relative ? options_.ridge * mean : options_.ridge / length / length;
+  model_.ridge = relative ? ridge_ * length * length : options_.ridge;
+  if (ridge_ == 0 && space_.rank() < space_.dimension())
+    throw Error(fmt::format("ridge: 0 leaves the metric undefined, for the points span {} of {} "
+                            "dimensions; give a positive ridge (the default is {})",
+                            space_.rank(), space_.dimension(), Options().ridge));
+  // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
+  const double t = options_.geodesic;
+  const double size = std::pow(length, 2 * (t - 1)) * std::pow(space_.reference.scale, t);
+  model_.metric.unit = size * length * length;
+  prior_scale_ = space_.reference.scale / size;
+  metric_step_ = std::make_unique<MetricStep>(space_, ridge_, t);
+  LearnedMetric first = (*metric_step_)(c0);
+  if (!first.ok) throw Error("ridge: " + singular_reason());
+  use(std::move(first));
 }
 
-void Fit::use(const LearnedMetric& metric) {
-  model_.metric.factor = metric.factor;
-  model_.metric.outside = metric.outside;
+// Of the independent coupling, between embedded points: needs no pair of them.
+double Fit::mean_cost() const {
+  const Matrix x = embed(space_.x);
+  const Matrix z = embed(space_.z);
+  const double cost = space_.p.dot(x.rowwise().squaredNorm()) + space_.q.dot(z.rowwise().squaredNorm()) -
+                      2 * (x.transpose() * space_.p).dot(z.transpose() * space_.q);
+  return cost > 0 ? cost : 1;  // 0: all points are one point
+}
+
+void Fit::use(LearnedMetric metric) {
+  metric_ = std::move(metric);
+  model_.metric.factor = metric_.factor;
+  model_.metric.outside = metric_.outside;
+}
+
+// Points in the coordinates of the space, so that squared distances are costs over the unit.
+Matrix Fit::embed(const Matrix& points) const {
+  const Matrix& factor = model_.metric.factor;
+  return factor.size() ? linalg::multiply(points, factor, Op::none, Op::transpose) : points;
 }
 
 std::string Fit::singular_reason() const {
@@ -171,10 +180,7 @@ std::string Fit::singular_reason() const {
 
 Model Fit::run() {
   prepare();
-  if (!first_metric()) {
-    finish(Outcome::diverged, singular_reason());
-    return std::move(model_);
-  }
+  first_metric();
   while (alternate()) {
   }
   return std::move(model_);
@@ -194,8 +200,7 @@ bool Fit::alternate() {
     const MetricChange change = metric_step_->change(metric_, next);
     record.metric_change = change.distance;
     change_ = change.largest;
-    metric_ = std::move(next);
-    use(metric_);
+    use(std::move(next));
   }
   const bool settled = !learned() || change_ <= options_.outer_tolerance;
   const bool last = settled || record.step == options_.steps;
@@ -231,10 +236,6 @@ bool Fit::alternate() {
 }
 
 void Fit::transport_step(Step& record, double tolerance) {
-  const Matrix& factor = model_.metric.factor;
-  const auto embed = [&](const Matrix& points) {
-    return factor.size() ? linalg::multiply(points, factor, Op::none, Op::transpose) : points;
-  };
   const Matrix x = embed(space_.x);
   const Matrix z = embed(space_.z);
   if (lambda_ > 0)
@@ -251,8 +252,9 @@ void Fit::entropic_step(Step& record, double tolerance, const Matrix& x, const M
   options.keep_going = [this](int passes, double error) { return report(nullptr, passes, error); };
   const TransportResult result = transport_->solve(lambda_, options);
   stopped_ = stopped_ || result.stopped;
-  plan_ = {transport_->plan_times(space_.z), transport_->source_marginal(),
-           transport_->target_marginal()};
+  if (learned())
+    plan_ = {transport_->plan_times(space_.z), transport_->source_marginal(),
+             transport_->target_marginal()};
   record.transport_cost = unit * result.cost;
   record.entropy = result.entropy;
   record.source_error = result.source_error;

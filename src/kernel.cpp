@@ -16,6 +16,9 @@ namespace {
 // entry of the plan that was cut is below 2^-400.
 constexpr double safe_log2 = 300;
 
+// Below this many entries a pass is shorter than the start of a team of threads.
+constexpr Index small_matrix = 100000;
+
 bool in_safe_range(const Vector& x) {
   return x.maxCoeff() < std::exp2(safe_log2) && x.minCoeff() > std::exp2(-safe_log2);
 }
@@ -48,7 +51,11 @@ void add_block(const Matrix& k, Index i, int count, const double* a, double* t) 
 
 ScaledKernel::ScaledKernel(const Matrix& cost, const Vector& p, const Vector& q, int threads,
                            Matrix& storage)
-    : cost_(cost), p_(p), q_(q), threads_(threads), kernel_(storage) {
+    : cost_(cost),
+      p_(p),
+      q_(q),
+      threads_(cost.size() < small_matrix ? 1 : threads),
+      kernel_(storage) {
   kernel_.resize(cost.rows(), cost.cols());
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "conditional.h"
-#include "pairs.h"
 #include "remblai/error.h"
 
 namespace remblai {
@@ -14,16 +13,8 @@ namespace {
 // kept, so that new points do not collapse onto the old.
 Matrix keep_offset(const Model& model, Direction direction, const Matrix& points, Matrix mapped) {
   const Domain& own = direction == Direction::forward ? model.source : model.target;
-  const std::vector<Index> rows = positive_entries(own.weights);
-  const Matrix anchors = own.points(rows, Eigen::all);
-  Matrix costs;
-  squared_distances(model.metric.embed(points), model.metric.embed(anchors), costs);
-  for (Index i = 0; i < points.rows(); ++i) {
-    Index nearest = 0;
-    costs.row(i).minCoeff(&nearest);
-    mapped.row(i) += points.row(i) - anchors.row(nearest);
-  }
-  return mapped;
+  const std::vector<Index> nearest = nearest_moved(model, direction, points);
+  return mapped + points - own.points(nearest, Eigen::all);
 }
 
 Matrix map_points(const Model& model, Direction direction, const Matrix& points) {
@@ -41,7 +32,7 @@ Matrix map_points(const Model& model, Direction direction, const Matrix& points)
 }  // namespace
 
 Matrix map(const Model& model) {
-  return model.scaler.undo(barycentres(model, Direction::forward, model.source.points));
+  return model.scaler.undo(source_barycentres(model));
 }
 
 Matrix map(const Model& model, const Matrix& points) {

@@ -16,8 +16,6 @@ MetricStep::MetricStep(const Space& space, double ridge, double geodesic)
       t_(geodesic),
       rank_(space.rank()),
       missing_(static_cast<double>(space.dimension() - space.rank())) {
-  // The prior was checked when the space was made.
-  if (prior_.inside.size()) linalg::cholesky(prior_.inside, lower_);
   const double inside =
       prior_.inside.size() ? prior_.inside.squaredNorm() : static_cast<double>(rank_);
   prior_norm_ = std::sqrt(inside + missing_ * prior_.outside * prior_.outside);
@@ -26,9 +24,9 @@ MetricStep::MetricStep(const Space& space, double ridge, double geodesic)
 LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   Matrix c = moment;
   c.diagonal().array() += ridge_;
-  const bool plain = lower_.size() == 0;
+  const bool plain = prior_.lower.size() == 0;
   linalg::Spectrum spectrum = linalg::eigh(
-      plain ? c : linalg::multiply(lower_, linalg::multiply(c, lower_), Op::transpose));
+      plain ? c : linalg::multiply(prior_.lower, linalg::multiply(c, prior_.lower), Op::transpose));
   LearnedMetric a;
   if (!spectrum.ok) return a;
   a.mu = std::move(spectrum.values);
@@ -40,7 +38,7 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   const Vector root = a.mu.array().pow((t_ - 1) / 2);
   // Q diag(root) Q' L'
   const Matrix half = linalg::multiply(a.vectors * root.asDiagonal(), a.vectors, Op::none, Op::transpose);
-  a.factor = plain ? half : linalg::multiply(half, lower_, Op::none, Op::transpose);
+  a.factor = plain ? half : linalg::multiply(half, prior_.lower, Op::none, Op::transpose);
   const Matrix inside = linalg::gram(a.factor);
 
   const Vector plain_values = root.cwiseAbs2();

@@ -41,7 +41,6 @@ class MetricStep {
   double ridge_, t_;
   Index rank_;
   double missing_;     // d - r
-  Matrix lower_;       // L; empty: the identity
   double prior_norm_;  // |D|_F over all d dimensions
 };
 

@@ -1,8 +1,6 @@
 // The plan of a model, made when it is asked for.
 #include "remblai/model.h"
 
-#include <cmath>
-
 #include "conditional.h"
 
 namespace remblai {

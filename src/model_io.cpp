@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -58,24 +59,35 @@ void assign(const Matrix& values, Matrix& out) { out = values; }
 void assign(const Matrix& values, Vector& out) { out = values.reshaped(); }
 void assign(const Matrix& values, Labels& out) { out = values.reshaped().cast<std::int64_t>(); }
 
-// A file may hold anything under these names: shapes that do not fit each other are refused here, so
-// that no later access can leave its bounds.
+// A file may hold anything under these names: what does not fit together is refused here, so that no
+// later access can leave its bounds and no answer is NaN.
 void require_consistent(const Model& m) {
   const Index rows = m.source.size(), columns = m.target.size(), d = m.source.dimension();
   const Index rank = m.metric.rank();
   const auto optional = [](Index size, Index expected) { return size == 0 || size == expected; };
-  const bool square = m.metric.factor.size() == 0 ||
-                      (m.metric.factor.rows() == rank && m.metric.factor.cols() == rank);
-  const bool zscore = m.scaler.kind == Preprocess::zscore;
-  bool ok = rows > 0 && columns > 0 && d > 0 && m.target.dimension() == d &&
-            optional(m.source.labels.size(), rows) && optional(m.target.labels.size(), columns) &&
-            m.source.weights.size() == rows && m.target.weights.size() == columns &&
-            m.f.size() == rows && m.g.size() == columns && m.metric.origin.size() == d &&
-            optional(m.metric.basis.rows(), d) && square && m.lambda >= 0 &&
-            (!zscore || (m.scaler.mean.size() == d && m.scaler.scale.size() == d));
+  const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
+  m.source.validate("source");
+  m.target.validate("target");
+  if (m.target.dimension() != d || m.source.weights.size() != rows ||
+      m.target.weights.size() != columns || m.f.size() != rows || m.g.size() != columns ||
+      m.metric.origin.size() != d || !optional(m.metric.basis.rows(), d) ||
+      !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
+      (m.scaler.kind == Preprocess::zscore && (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
+    throw Error("the shapes of its arrays do not fit each other");
+  if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
+    throw Error("the array 'metric_factor' is missing, or should be");
+  if ((m.lambda == 0) != !m.exact.empty()) throw Error("its exact plan is missing, or should be");
+  if (!positive(m.metric.unit) || !positive(m.metric.length) || !positive(m.metric.outside) ||
+      !(m.lambda == 0 || positive(m.lambda)) || m.f.hasNaN() || m.g.hasNaN())
+    throw Error("a scale or a potential is not a number that can be");
+  require_finite(m.metric.origin, "metric_origin");
+  require_finite(m.metric.basis, "metric_basis");
+  require_finite(m.metric.factor, "metric_factor");
+  require_finite(m.scaler.mean, "scaler_mean");
+  require_finite(m.scaler.scale, "scaler_scale");
   for (const Mass& mass : m.exact)
-    ok = ok && mass.source >= 0 && mass.source < rows && mass.target >= 0 && mass.target < columns;
-  if (!ok) throw Error("the shapes of its arrays do not fit each other");
+    if (mass.source >= rows || mass.target >= columns)
+      throw Error("an entry of its exact plan names a point that is not there");
 }
 
 void read_exact(const Arrays& arrays, Model& model) {
@@ -85,8 +97,12 @@ void read_exact(const Arrays& arrays, Model& model) {
   const Matrix& target = at(arrays, "exact_target");
   if (source.size() != amount.size() || target.size() != amount.size())
     throw Error("the arrays of its exact plan differ in length");
-  for (Index k = 0; k < amount.size(); ++k)
+  const auto place = [](double x) { return x >= 0 && x < 0x1p53 && x == std::floor(x); };
+  for (Index k = 0; k < amount.size(); ++k) {
+    if (!place(source(k)) || !place(target(k)) || !(amount(k) > 0 && amount(k) <= 1))
+      throw Error(fmt::format("entry {} of its exact plan is no mass between two points", k));
     model.exact.push_back({static_cast<Index>(source(k)), static_cast<Index>(target(k)), amount(k)});
+  }
 }
 
 Model read_model(const Arrays& arrays) {

@@ -50,10 +50,13 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
   std::vector<Index> nearest;  // at most k places, nearest first
   std::vector<std::int64_t> voters(static_cast<std::size_t>(k));
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
+  // Measured from the middle of the labelled points, so that no digits are lost far from zero.
+  const Eigen::RowVectorXd centre = labelled.colwise().mean();
+  const Matrix centred = labelled.rowwise() - centre;
   Matrix distances;
   for (Index first = 0; first < points.rows(); first += block) {
     const Index count = std::min(block, points.rows() - first);
-    squared_distances(points.middleRows(first, count), labelled, distances);
+    squared_distances(points.middleRows(first, count).rowwise() - centre, centred, distances);
     for (Index i = 0; i < count; ++i) {
       const double* row = distances.row(i).data();
       nearest.clear();
@@ -76,8 +79,7 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
 Labels predict(const Model& model, const Matrix& points) {
   require_usable(model, points);
   const std::vector<Index> rows = positive_entries(model.source.weights);
-  const Matrix mapped =
-      barycentres(model, Direction::forward, model.source.points(rows, Eigen::all));
+  const Matrix mapped = source_barycentres(model)(rows, Eigen::all);
   const Labels labels = model.source.labels(rows);
   const Matrix scaled = model.scaler.apply(points);
   if (model.options.knn_metric == KnnMetric::euclidean)

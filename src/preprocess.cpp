@@ -1,6 +1,7 @@
 // Unit length and standard scores, over both domains together.
 #include "remblai/preprocess.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace remblai {
@@ -26,10 +27,12 @@ Scaler fit_scaler(Preprocess kind, const Matrix& source, const Matrix& target) {
   scaler.scale = Vector::Ones(d);
   for (Index j = 0; j < d; ++j) {
     const double mean = scaler.mean[j];
+    const double low = std::min(source.col(j).minCoeff(), target.col(j).minCoeff());
+    const double high = std::max(source.col(j).maxCoeff(), target.col(j).maxCoeff());
+    // A column that is constant up to rounding keeps its size.
+    if (!(high - low > 1e-14 * std::max(std::abs(low), std::abs(high)))) continue;
     const double largest = std::max((source.col(j).array() - mean).abs().maxCoeff(),
                                     (target.col(j).array() - mean).abs().maxCoeff());
-    // A column that is constant up to rounding keeps its size.
-    if (!(largest > 1e-14 * std::abs(mean))) continue;
     const double squares = ((source.col(j).array() - mean) / largest).square().sum() +
                            ((target.col(j).array() - mean) / largest).square().sum();
     scaler.scale[j] = largest * std::sqrt(squares / count);

@@ -42,6 +42,15 @@ Matrix span(const Matrix& x, const Matrix& z, const Metric& frame, bool from_zer
   return basis.cols() < points.cols() ? basis : Matrix();
 }
 
+SpanMatrix factored(const Matrix& inside, double outside, double scale, const char* name) {
+  SpanMatrix matrix{inside, {}, outside, scale};
+  if (!linalg::cholesky(inside, matrix.lower))
+    throw Error(fmt::format("{}: not positive definite to working precision; add a multiple of the "
+                            "identity",
+                            name));
+  return matrix;
+}
+
 // W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of the
 // points only the ridge is left.
 SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double ridge, bool inverse) {
@@ -57,15 +66,15 @@ SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double
                             frame.rank(), frame.dimension()));
   w /= mean;
   w.diagonal().array() += ridge;
-  const double scale = frame.length * frame.length * mean;
-  if (!inverse) return {w, ridge, scale};
   Matrix lower;
   if (!linalg::cholesky(w, lower))
     throw Error(fmt::format("prior-ridge: {} leaves W = X'X + Z'Z singular to working precision; "
                             "give a larger ridge (for example 0.001)",
                             ridge));
+  const double scale = frame.length * frame.length * mean;
+  if (!inverse) return {w, lower, ridge, scale};
   const Matrix half = linalg::solve_lower(lower, Matrix::Identity(w.rows(), w.cols()));
-  return {linalg::gram(half), 1 / ridge, 1 / scale};
+  return factored(linalg::gram(half), 1 / ridge, 1 / scale, "prior w-inverse");
 }
 
 SpanMatrix given(const Matrix& matrix, Index d, const char* name) {
@@ -75,7 +84,7 @@ SpanMatrix given(const Matrix& matrix, Index d, const char* name) {
                             name, matrix.rows(), matrix.cols(), d, d, d));
   spd::require(matrix, name);
   const double mean = matrix.trace() / static_cast<double>(d);
-  return {matrix / mean, 1, mean};
+  return factored(matrix / mean, 1, mean, name);
 }
 
 }  // namespace
@@ -96,13 +105,16 @@ Space make_space(const Problem& problem, const Matrix& source, const Matrix& tar
   const bool scattered = choice == PriorChoice::w || choice == PriorChoice::w_inverse;
   Metric& frame = space.frame;
   frame.origin = 0.5 * (x.colwise().mean() + z.colwise().mean());
-  frame.length = power_of_two(std::max((x.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff(),
-                                       (z.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff()));
+  const double spread = std::max((x.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff(),
+                                 (z.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff());
+  // Points that differ by rounding only are one point; their differences are not blown up.
+  const bool one_point = spread <= 1e-14 * frame.origin.cwiseAbs().maxCoeff();
+  frame.length = one_point ? 1 : power_of_two(spread);
   // A given matrix mixes all directions, and the identity as a fixed metric needs no metric step.
   if (scattered || (choice == PriorChoice::identity && options.metric == MetricChoice::learned))
     frame.basis = span(x, z, frame, scattered);
-  space.x = frame.coordinates(x);
-  space.z = frame.coordinates(z);
+  space.x = one_point ? Matrix::Zero(x.rows(), frame.rank()) : frame.coordinates(x);
+  space.z = one_point ? Matrix::Zero(z.rows(), frame.rank()) : frame.coordinates(z);
 
   const bool learned = options.metric == MetricChoice::learned;
   if (scattered)

@@ -13,6 +13,7 @@ namespace remblai {
 /// A symmetric positive definite matrix: scale (V inside V' + outside (I - V V')).
 struct SpanMatrix {
   Matrix inside;       ///< r x r; empty: the identity
+  Matrix lower;        ///< L with inside = L L'; empty: the identity
   double outside = 1;  ///< multiple of the identity outside the span
   double scale = 1;    ///< in the units of the data, apart so that nothing overflows
 };

@@ -56,6 +56,7 @@ Space space_with_prior(const Matrix& prior) {
   Space space;
   space.frame.origin = Vector::Zero(prior.rows());
   space.reference.inside = prior;
+  linalg::cholesky(prior, space.reference.lower);
   return space;
 }
 

@@ -155,8 +155,8 @@ TEST(Model, a_run_that_diverged_at_once_is_safe) {
   EXPECT_TRUE(refused_or_finite([&] { return map(model); }));
   EXPECT_TRUE(refused_or_finite([&] { return map(model, problem.source.points); }));
   EXPECT_TRUE(refused_or_finite([&] { return map_back(model, problem.target.points); }));
-  EXPECT_TRUE(
-      refused_or_finite([&] { return predict(model, problem.target.points).cast<double>(); }));
+  EXPECT_TRUE(refused_or_finite(
+      [&] { return Matrix(predict(model, problem.target.points).cast<double>()); }));
   EXPECT_TRUE(refused_or_finite([&] { return propagate(model, problem.target.points).shares; }));
 }
 

@@ -35,7 +35,7 @@ struct Options {
   MetricChoice metric = MetricChoice::learned;
   PriorChoice prior = PriorChoice::identity;
   double prior_ridge = 1e-3;
-  double lambda = 0.5;
+  double lambda = 0.2;
   Unit lambda_unit = Unit::relative;
   double ridge = 0.1;
   Unit ridge_unit = Unit::relative;

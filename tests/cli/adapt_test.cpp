@@ -1,4 +1,5 @@
 // adapt and fit: what they write, what they say, how they end.
+// On small clouds, on the embedded sample and, where it is there, on shared data.
 #include <signal.h>
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Hostile input: exit code 2, one sentence with cause and fix, and nothing left behind.
+// Each kind of file and each flag that can be wrong has a case.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,4 +1,5 @@
 // The program as a whole: help, version, mistakes in the command line, completion.
+// Nothing here fits anything.
 #include "harness.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // map, predict, evaluate, info and demo on their own.
+// Results are compared with what the library gives for the same model.
 #include <cmath>
 
 #include "harness.h"
