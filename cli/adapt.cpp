@@ -68,7 +68,6 @@ int run(const Arguments& arguments) {
     ProgressLine line(arguments.run.quiet, 0.5);
     model = fit(problem, arguments.fit.options, std::ref(line));
   }
-  if (model.f.size() == 0) return conclude(model.status);  // no plan: nothing to write
 
   target.predicted = label(model, problem.target.points, arguments.propagate);
   if (test.points.size() > 0) test.predicted = label(model, test.points, arguments.propagate);

@@ -166,6 +166,8 @@ void add_demo(CLI::App& app, Action& action) {
   CLI::App& command =
       *app.add_subcommand("demo", "compare the methods on a sample of MNIST inside the program");
   command.footer("");
+  arguments->options.lambda =
+      0.5;  // among the best here for the Euclidean and for the learned metric
   add_options(command, arguments->options, {"lambda", "threads"});
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);

@@ -33,7 +33,6 @@ int run(const Arguments& arguments) {
     ProgressLine line(arguments.run.quiet, 0.5);
     model = fit(problem, arguments.fit.options, std::ref(line));
   }
-  if (model.f.size() == 0) return conclude(model.status);  // no plan: nothing to write
   save(model, arguments.out);
 
   Report report;

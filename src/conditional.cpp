@@ -72,8 +72,7 @@ void visit_conditionals(const Model& model, Direction direction, const Matrix& p
 }
 
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points) {
-  const Matrix& other =
-      direction == Direction::forward ? model.target.points : model.source.points;
+  const Matrix& other = direction == Direction::forward ? model.target.points : model.source.points;
   Matrix mapped(points.rows(), other.cols());
   visit_conditionals(model, direction, points, [&](Index first, const Matrix& weights) {
     mapped.middleRows(first, weights.rows()) = linalg::multiply(weights, other);

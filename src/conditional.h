@@ -14,21 +14,21 @@ enum class Direction { forward, backward };
 /// domain; each row sums to 1.
 using ConditionalVisitor = std::function<void(Index first, const Matrix& weights)>;
 
-/// Visits the points (preprocessed coordinates) in blocks of bounded memory. Forward: points of the source
-/// domain, weights over the target, softmax_j((g_j - cost_j)/lambda); backward the same with f. With
-/// lambda = 0 a point gets the distribution of the nearest point of its domain.
+/// Visits the points (preprocessed coordinates) in blocks of bounded memory. Forward: points of the
+/// source domain, weights over the target, softmax_j((g_j - cost_j)/lambda); backward the same with
+/// f. With lambda = 0 a point gets the distribution of the nearest point of its domain.
 void visit_conditionals(const Model& model, Direction direction, const Matrix& points,
                         const ConditionalVisitor& visit);
 
 /// The averages of the other domain under these distributions, in preprocessed coordinates.
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points);
 
-/// The same for the source points of the model, each by its own row of the plan: with lambda = 0 two
-/// points in one place may go different ways.
+/// The same for the source points of the model, each by its own row of the plan: with lambda = 0
+/// two points in one place may go different ways.
 Matrix source_barycentres(const Model& model);
 
-/// For each point the nearest point of its own domain (in the metric of the model) that the exact plan
-/// moves.
+/// For each point the nearest point of its own domain (in the metric of the model) that the exact
+/// plan moves.
 std::vector<Index> nearest_moved(const Model& model, Direction direction, const Matrix& points);
 
 }  // namespace remblai

@@ -22,9 +22,10 @@ void require_finite(const Matrix& values, std::string_view name) {
 
 void Domain::validate(std::string_view name) const {
   if (size() == 0 || dimension() == 0)
-    throw Error(fmt::format("{}: {} points of dimension {}; at least one point with one coordinate is "
-                            "needed",
-                            name, size(), dimension()));
+    throw Error(
+        fmt::format("{}: {} points of dimension {}; at least one point with one coordinate is "
+                    "needed",
+                    name, size(), dimension()));
   require_finite(points, fmt::format("{} points", name));
   if (labelled() && labels.size() != size())
     throw Error(fmt::format("{} labels: {} labels for {} points; give one label a point", name,
@@ -32,18 +33,20 @@ void Domain::validate(std::string_view name) const {
   constexpr std::int64_t most = std::int64_t{1} << 53;
   for (Index i = 0; i < labels.size(); ++i)
     if (labels[i] > most || labels[i] < -most)
-      throw Error(fmt::format("{} labels: label {} (counted from 1) is {}; labels lie between -2^53 and "
-                              "2^53",
-                              name, i + 1, labels[i]));
+      throw Error(
+          fmt::format("{} labels: label {} (counted from 1) is {}; labels lie between -2^53 and "
+                      "2^53",
+                      name, i + 1, labels[i]));
   if (weights.size() == 0) return;
   if (weights.size() != size())
     throw Error(fmt::format("{} weights: {} weights for {} points; give one weight a point", name,
                             weights.size(), size()));
   for (Index i = 0; i < weights.size(); ++i)
     if (!(weights[i] >= 0 && std::isfinite(weights[i])))
-      throw Error(fmt::format("{} weights: weight {} (counted from 1) is {}; weights are finite and "
-                              "not negative",
-                              name, i + 1, weights[i]));
+      throw Error(
+          fmt::format("{} weights: weight {} (counted from 1) is {}; weights are finite and "
+                      "not negative",
+                      name, i + 1, weights[i]));
   if (weights.maxCoeff() == 0)
     throw Error(fmt::format("{} weights: all are zero; at least one must be positive", name));
 }

@@ -39,26 +39,27 @@ Integers whole_weights(const Vector& weights) {
 ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) {
   const Index m = cost.rows(), n = cost.cols();
   if (p.size() != m || q.size() != n || m == 0 || n == 0)
-    throw Error(fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree", m,
-                            n, p.size(), q.size()));
+    throw Error(
+        fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree", m, n,
+                    p.size(), q.size()));
   require_finite(cost, "cost");
   constexpr double bytes_per_pair = 80;
   const double needed = bytes_per_pair * static_cast<double>(m) * static_cast<double>(n);
   if (m > std::numeric_limits<int>::max() / n || needed > available_memory())
-    throw Error(fmt::format("lambda: 0 (exact transport) between {} and {} points needs {:.1f} GiB, more "
-                            "than there is; give a positive lambda or fewer points",
-                            m, n, needed / 0x1p30));
+    throw Error(
+        fmt::format("lambda: 0 (exact transport) between {} and {} points needs {:.1f} GiB, more "
+                    "than there is; give a positive lambda or fewer points",
+                    m, n, needed / 0x1p30));
   const double largest = cost.cwiseAbs().maxCoeff();
   const double unit = largest > 0 ? std::ldexp(largest, -40) : 1;
   const double mass_unit = std::ldexp(1.0, -50);
 
   // Equal weights are exact as n units a source and m units a target.
   const bool uniform = (p.array() == p[0]).all() && (q.array() == q[0]).all();
-  const Integers supply =
-      uniform ? Integers(static_cast<std::size_t>(m), n) : whole_weights(p);
-  const Integers demand =
-      uniform ? Integers(static_cast<std::size_t>(n), m) : whole_weights(q);
-  const double unit_mass = uniform ? 1 / (static_cast<double>(m) * static_cast<double>(n)) : mass_unit;
+  const Integers supply = uniform ? Integers(static_cast<std::size_t>(m), n) : whole_weights(p);
+  const Integers demand = uniform ? Integers(static_cast<std::size_t>(n), m) : whole_weights(q);
+  const double unit_mass =
+      uniform ? 1 / (static_cast<double>(m) * static_cast<double>(n)) : mass_unit;
 
   using Graph = lemon::SmartDigraph;
   Graph graph;
@@ -73,7 +74,8 @@ ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) 
   // Arcs are numbered in the order they are made: arc i n + j goes from i to j.
   for (Index i = 0; i < m; ++i)
     for (Index j = 0; j < n; ++j)
-      graph.addArc(graph.nodeFromId(static_cast<int>(i)), graph.nodeFromId(static_cast<int>(m + j)));
+      graph.addArc(graph.nodeFromId(static_cast<int>(i)),
+                   graph.nodeFromId(static_cast<int>(m + j)));
   Graph::ArcMap<std::int64_t> costs(graph);
   for (Index i = 0; i < m; ++i)
     for (Index j = 0; j < n; ++j)
@@ -96,9 +98,11 @@ ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) 
   plan.f.resize(m);
   plan.g.resize(n);
   for (Index i = 0; i < m; ++i)
-    plan.f[i] = -unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(i))));
+    plan.f[i] =
+        -unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(i))));
   for (Index j = 0; j < n; ++j)
-    plan.g[j] = unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(m + j))));
+    plan.g[j] =
+        unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(m + j))));
   plan.gap = std::max(0.0, plan.cost - p.dot(plan.f) - q.dot(plan.g));
   return plan;
 }

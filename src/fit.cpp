@@ -42,6 +42,7 @@ class Fit {
   void first_metric();
   void learned_metric();
   double mean_cost() const;
+  void use_first(const PlanMoments& plan);
   void use(LearnedMetric metric);
   Matrix embed(const Matrix& points) const;
   bool alternate();
@@ -79,24 +80,28 @@ void Fit::prepare() {
   problem_.source.validate("source");
   problem_.target.validate("target");
   if (problem_.source.dimension() != problem_.target.dimension())
-    throw Error(fmt::format("target: points have {} coordinates, the source has {}; both need the same "
-                            "features (are points in columns? then transpose)",
-                            problem_.target.dimension(), problem_.source.dimension()));
+    throw Error(
+        fmt::format("target: points have {} coordinates, the source has {}; both need the same "
+                    "features (are points in columns? then transpose)",
+                    problem_.target.dimension(), problem_.source.dimension()));
   const double needed = Transport::bytes(problem_.source.size(), problem_.target.size());
   if (needed > available_memory())
-    throw Error(fmt::format("source and target: a plan between {} and {} points needs {:.1f} GiB, {:.1f} "
-                            "GiB are free; fit on fewer points and map the others afterwards",
-                            problem_.source.size(), problem_.target.size(), needed / 0x1p30,
-                            available_memory() / 0x1p30));
-  threads_ = options_.threads > 0 ? options_.threads
-                                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    throw Error(
+        fmt::format("source and target: a plan between {} and {} points needs {:.1f} GiB, {:.1f} "
+                    "GiB are free; fit on fewer points and map the others afterwards",
+                    problem_.source.size(), problem_.target.size(), needed / 0x1p30,
+                    available_memory() / 0x1p30));
+  threads_ = options_.threads > 0
+                 ? options_.threads
+                 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   linalg::set_threads(threads_);
 
   model_.options = options_;
   const auto support = [](const Domain& domain) -> Matrix {
     return domain.points(positive_entries(domain.probabilities()), Eigen::all);
   };
-  model_.scaler = fit_scaler(options_.preprocess, support(problem_.source), support(problem_.target));
+  model_.scaler =
+      fit_scaler(options_.preprocess, support(problem_.source), support(problem_.target));
   model_.source = {model_.scaler.apply(problem_.source.points), problem_.source.labels,
                    problem_.source.probabilities()};
   model_.target = {model_.scaler.apply(problem_.target.points), problem_.target.labels,
@@ -118,14 +123,14 @@ void Fit::first_metric() {
   }
   const double unit = model_.metric.unit;
   if (!(unit > std::numeric_limits<double>::min() && std::isfinite(unit)))
-    throw Error(fmt::format("source and target: coordinates of size {:.1e} give costs of size {:.1e} under "
-                            "this metric, which double precision cannot hold; rescale the data",
-                            space_.frame.length, unit));
+    throw Error(
+        fmt::format("source and target: coordinates of size {:.1e} give costs of size {:.1e} under "
+                    "this metric, which double precision cannot hold; rescale the data",
+                    space_.frame.length, unit));
   const bool relative = options_.lambda_unit == Unit::relative;
   lambda_ = relative ? options_.lambda * mean_cost() : options_.lambda / unit;
   model_.lambda = relative ? lambda_ * unit : options_.lambda;
-  if (learned() && options_.seed != 0)
-    use((*metric_step_)(second_moment(space_, first_plan(space_, options_.seed))));
+  if (learned() && options_.seed != 0) use_first(first_plan(space_, options_.seed));
 }
 
 void Fit::learned_metric() {
@@ -137,16 +142,22 @@ void Fit::learned_metric() {
   ridge_ = relative ? options_.ridge * mean : options_.ridge / length / length;
   model_.ridge = relative ? ridge_ * length * length : options_.ridge;
   if (ridge_ == 0 && space_.rank() < space_.dimension())
-    throw Error(fmt::format("ridge: 0 leaves the metric undefined, for the points span {} of {} "
-                            "dimensions; give a positive ridge (the default is {})",
-                            space_.rank(), space_.dimension(), Options().ridge));
+    throw Error(
+        fmt::format("ridge: 0 leaves the metric undefined, for the points span {} of {} "
+                    "dimensions; give a positive ridge (the default is {})",
+                    space_.rank(), space_.dimension(), Options().ridge));
   // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
   const double t = options_.geodesic;
   const double size = std::pow(length, 2 * (t - 1)) * std::pow(space_.reference.scale, t);
   model_.metric.unit = size * length * length;
   prior_scale_ = space_.reference.scale / size;
   metric_step_ = std::make_unique<MetricStep>(space_, ridge_, t);
-  LearnedMetric first = (*metric_step_)(c0);
+  use_first(first_plan(space_, 0));
+}
+
+// A ridge too small for the data is the caller's to mend; later on it is a status.
+void Fit::use_first(const PlanMoments& plan) {
+  LearnedMetric first = (*metric_step_)(second_moment(space_, plan));
   if (!first.ok) throw Error("ridge: " + singular_reason());
   use(std::move(first));
 }
@@ -155,7 +166,8 @@ void Fit::learned_metric() {
 double Fit::mean_cost() const {
   const Matrix x = embed(space_.x);
   const Matrix z = embed(space_.z);
-  const double cost = space_.p.dot(x.rowwise().squaredNorm()) + space_.q.dot(z.rowwise().squaredNorm()) -
+  const double cost = space_.p.dot(x.rowwise().squaredNorm()) +
+                      space_.q.dot(z.rowwise().squaredNorm()) -
                       2 * (x.transpose() * space_.p).dot(z.transpose() * space_.q);
   return cost > 0 ? cost : 1;  // 0: all points are one point
 }
@@ -173,9 +185,10 @@ Matrix Fit::embed(const Matrix& points) const {
 }
 
 std::string Fit::singular_reason() const {
-  return fmt::format("the second moment of the displacements is singular to working precision (ridge "
-                     "{:g}); give a larger --ridge",
-                     model_.ridge);
+  return fmt::format(
+      "the second moment of the displacements is singular to working precision (ridge "
+      "{:g}); give a larger --ridge",
+      model_.ridge);
 }
 
 Model Fit::run() {
@@ -205,7 +218,8 @@ bool Fit::alternate() {
   const bool settled = !learned() || change_ <= options_.outer_tolerance;
   const bool last = settled || record.step == options_.steps;
   const bool loose = !last && options_.inner == InnerTolerance::adaptive;
-  transport_step(record, loose ? std::clamp(0.1 * change_, options_.tolerance, 0.01) : options_.tolerance);
+  transport_step(record, loose ? std::max(options_.tolerance, std::min(0.01 * change_, 1e-3))
+                               : options_.tolerance);
   record.seconds = seconds_since(begin);
   complete(record);
   model_.history.push_back(record);
@@ -213,7 +227,8 @@ bool Fit::alternate() {
     finish(Outcome::diverged, "the objective is not finite; give a larger --lambda or --ridge");
     return false;
   }
-  if (!report(&model_.history.back(), record.inner_iterations, record.source_error)) stopped_ = true;
+  if (!report(&model_.history.back(), record.inner_iterations, record.source_error))
+    stopped_ = true;
   if (stopped_) {
     finish(Outcome::stopped, fmt::format("stopped on request after step {}", record.step));
     return false;
@@ -221,17 +236,20 @@ bool Fit::alternate() {
   if (!last) return true;
   if (!record.inner_converged)
     finish(Outcome::iteration_limit,
-           fmt::format("the plan of the last step misses its marginals by {:.1e} after {} passes; give a "
-                       "larger --lambda or --tolerance",
-                       std::max(record.source_error, record.target_error), record.inner_iterations));
+           fmt::format(
+               "the plan of the last step misses its marginals by {:.1e} after {} passes; give a "
+               "larger --lambda or --tolerance",
+               std::max(record.source_error, record.target_error), record.inner_iterations));
   else if (settled)
-    finish(Outcome::converged, learned() ? fmt::format("the metric settled after {} steps", record.step)
-                                         : "the marginals are met");
+    finish(Outcome::converged, learned()
+                                   ? fmt::format("the metric settled after {} steps", record.step)
+                                   : "the marginals are met");
   else
     finish(Outcome::iteration_limit,
-           fmt::format("the metric still changes by {:.1e} a step after {} steps (outer tolerance {:.1e}); "
-                       "give more --steps",
-                       change_, record.step, options_.outer_tolerance));
+           fmt::format(
+               "the metric still changes by {:.1e} a step after {} steps (outer tolerance {:.1e}); "
+               "give more --steps",
+               change_, record.step, options_.outer_tolerance));
   return false;
 }
 
@@ -279,7 +297,8 @@ void Fit::exact_step(Step& record, const Matrix& x, const Matrix& z) {
     plan_.columns[mass.target] += mass.amount;
     record.entropy -= mass.amount * std::log(mass.amount);
     model_.exact.push_back({space_.source_rows[static_cast<std::size_t>(mass.source)],
-                            space_.target_rows[static_cast<std::size_t>(mass.target)], mass.amount});
+                            space_.target_rows[static_cast<std::size_t>(mass.target)],
+                            mass.amount});
   }
   record.transport_cost = unit * exact.cost;
   record.source_error = (plan_.rows - space_.p).lpNorm<1>();
@@ -309,7 +328,8 @@ bool Fit::report(const Step* record, int passes, double error) {
   if (!record && seconds_since(last_report_) < 0.1) return true;
   last_report_ = Clock::now();
   const int step = static_cast<int>(model_.history.size()) + (record ? 0 : 1);
-  return callback_({step, learned() ? options_.steps : 1, passes, error, seconds_since(start_), record});
+  return callback_(
+      {step, learned() ? options_.steps : 1, passes, error, seconds_since(start_), record});
 }
 
 // Points of weight zero take no part: no mass, potential -infinity.
@@ -321,7 +341,9 @@ void Fit::keep_potentials(const Vector& f, const Vector& g) {
   model_.g(space_.target_rows) = g;
 }
 
-void Fit::finish(Outcome outcome, std::string reason) { model_.status = {outcome, std::move(reason)}; }
+void Fit::finish(Outcome outcome, std::string reason) {
+  model_.status = {outcome, std::move(reason)};
+}
 
 }  // namespace
 

@@ -50,7 +50,9 @@ void read_value(const Json& json, T& value) {
 
 }  // namespace
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 Json options_json(const Options& options) {
   Json json;
@@ -62,9 +64,8 @@ Json options_json(const Options& options) {
 
 Options options_from(const Json& json) {
   Options options;
-  for_each_option(options, [&](const char* key, auto& value, const char*) {
-    read_value(json.at(key), value);
-  });
+  for_each_option(
+      options, [&](const char* key, auto& value, const char*) { read_value(json.at(key), value); });
   return options;
 }
 
@@ -72,7 +73,8 @@ Json history_json(const std::vector<Step>& history) {
   Json list = Json::array();
   for (const Step& step : history) {
     Json record;
-    for_each_field(step, [&](const char* key, const auto& value) { record[key] = value_json(value); });
+    for_each_field(step,
+                   [&](const char* key, const auto& value) { record[key] = value_json(value); });
     list.push_back(record);
   }
   return list;

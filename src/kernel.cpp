@@ -1,5 +1,5 @@
-// Passes over the scaled plan. Each works on fixed pieces of rows; column sums of the pieces are added
-// in a fixed order, so every number of threads gives the same bits.
+// Passes over the scaled plan. Each works on fixed pieces of rows; column sums of the pieces are
+// added in a fixed order, so every number of threads gives the same bits.
 #include "kernel.h"
 
 #include <cmath>
@@ -12,8 +12,8 @@
 namespace remblai {
 namespace {
 
-// a and b may grow to 2^(+-300) before K is made anew. An entry of K is cut to 0 below 2^-1000, so an
-// entry of the plan that was cut is below 2^-400.
+// a and b may grow to 2^(+-300) before K is made anew. An entry of K is cut to 0 below 2^-1000, so
+// an entry of the plan that was cut is below 2^-400.
 constexpr double safe_log2 = 300;
 
 // Below this many entries a pass is shorter than the start of a team of threads.
@@ -66,8 +66,9 @@ void ScaledKernel::start(double lambda, const Vector& f, const Vector& g) {
   rebuild();
 }
 
-// The largest entry of each row becomes 1, whatever the potentials were; then one Sinkhorn iteration.
-// A column whose sum vanishes gets its potential from a log-sum of its own, and K is made once more.
+// The largest entry of each row becomes 1, whatever the potentials were; then one Sinkhorn
+// iteration. A column whose sum vanishes gets its potential from a log-sum of its own, and K is
+// made once more.
 void ScaledKernel::rebuild() {
   const Index n = cost_.cols();
   a.resize(cost_.rows());
@@ -96,7 +97,8 @@ void ScaledKernel::rescue_columns(const Vector& sums) {
     if (sums[j] > std::exp2(-safe_log2)) continue;
     const Vector exponent = u - scale_ * cost_.col(j);
     const double top = exponent.maxCoeff();
-    const double sum = (exponent.array() - top).unaryExpr([](double x) { return std::exp2(x); }).sum();
+    const double sum =
+        (exponent.array() - top).unaryExpr([](double x) { return std::exp2(x); }).sum();
     v_[j] = std::log2(q_[j]) - top - std::log2(sum);
   }
   ++passes;
@@ -125,12 +127,15 @@ double ScaledKernel::sinkhorn() {
   return errors.sum();
 }
 
-void ScaledKernel::finish_rows() { a = p_.cwiseQuotient(times(b)); }
+void ScaledKernel::finish_rows() {
+  a = p_.cwiseQuotient(times(b));
+}
 
 Vector ScaledKernel::times(const Vector& x) const {
   Vector y(cost_.rows());
   for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
-    by_fours(rows, [&](Index i, int count) { dot_block(kernel_, i, count, x.data(), y.data() + i); });
+    by_fours(rows,
+             [&](Index i, int count) { dot_block(kernel_, i, count, x.data(), y.data() + i); });
   });
   return y;
 }

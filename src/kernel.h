@@ -1,6 +1,7 @@
-// The plan in scaled form, diag(a) K diag(b) with K_ij = 2^(u_i + v_j - s c_ij), s = log2(e)/lambda.
-// Iterations only move a and b, at the speed of matrix-vector products; when these leave a safe range
-// they are absorbed into u and v and K is made anew, so no lambda overflows or underflows.
+// The plan in scaled form, diag(a) K diag(b) with K_ij = 2^(u_i + v_j - s c_ij), s =
+// log2(e)/lambda. Iterations only move a and b, at the speed of matrix-vector products; when these
+// leave a safe range they are absorbed into u and v and K is made anew, so no lambda overflows or
+// underflows.
 #pragma once
 
 #include "remblai/types.h"
@@ -16,11 +17,12 @@ class ScaledKernel {
   /// iteration, so the columns are exact.
   void start(double lambda, const Vector& f, const Vector& g);
 
-  /// One Sinkhorn iteration in one pass: a = p/(K b), then b = q/(K' a). Returns the L1 error of the row
-  /// sums before it; the columns are exact afterwards.
+  /// One Sinkhorn iteration in one pass: a = p/(K b), then b = q/(K' a). Returns the L1 error of
+  /// the row sums before it; the columns are exact afterwards.
   double sinkhorn();
 
-  /// a = p/(K b): rows exact. The L1 error of the column sums is then at most the one of the rows before.
+  /// a = p/(K b): rows exact. The L1 error of the column sums is then at most the one of the rows
+  /// before.
   void finish_rows();
 
   Vector times(const Vector& x) const;            ///< K x
@@ -33,8 +35,8 @@ class ScaledKernel {
   /// f and g in units of the cost.
   void potentials(Vector& f, Vector& g) const;
 
-  /// Leaves the plan P = exp((f + g - c)/lambda) in the storage, with its row sums (m) and column sums
-  /// (n). Returns <P, c>.
+  /// Leaves the plan P = exp((f + g - c)/lambda) in the storage, with its row sums (m) and column
+  /// sums (n). Returns <P, c>.
   double measure(double lambda, const Vector& f, const Vector& g, Vector& rows, Vector& columns);
 
   Vector a, b;

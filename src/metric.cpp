@@ -30,7 +30,8 @@ Matrix Metric::distances(const Matrix& a, const Matrix& b) const {
   if (basis.size()) {
     const auto rest = [&](const Matrix& points) {
       Matrix left = (points.rowwise() - origin.transpose()) * (1 / length);
-      linalg::gemm(linalg::Op::none, coordinates(points), linalg::Op::transpose, basis, -1, 1, left);
+      linalg::gemm(linalg::Op::none, coordinates(points), linalg::Op::transpose, basis, -1, 1,
+                   left);
       return left;
     };
     total += outside * pairs(rest(a), rest(b));
@@ -42,7 +43,8 @@ Matrix Metric::matrix() const {
   const Index d = dimension();
   const double multiple = unit / length / length;
   if (!basis.size())
-    return factor.size() ? Matrix(multiple * linalg::gram(factor)) : Matrix(multiple * Matrix::Identity(d, d));
+    return factor.size() ? Matrix(multiple * linalg::gram(factor))
+                         : Matrix(multiple * Matrix::Identity(d, d));
   // V (F'F - outside I) V' + outside I
   Matrix inside = factor.size() ? linalg::gram(factor) : Matrix(Matrix::Identity(rank(), rank()));
   inside.diagonal().array() -= outside;

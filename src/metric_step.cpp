@@ -37,7 +37,8 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
 
   const Vector root = a.mu.array().pow((t_ - 1) / 2);
   // Q diag(root) Q' L'
-  const Matrix half = linalg::multiply(a.vectors * root.asDiagonal(), a.vectors, Op::none, Op::transpose);
+  const Matrix half =
+      linalg::multiply(a.vectors * root.asDiagonal(), a.vectors, Op::none, Op::transpose);
   a.factor = plain ? half : linalg::multiply(half, prior_.lower, Op::none, Op::transpose);
   const Matrix inside = linalg::gram(a.factor);
 
@@ -63,7 +64,8 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
     difference.diagonal().array() -= 1;
   else
     difference -= prior_.inside;
-  a.residual = t_ == 0.5 ? difference.norm() / prior_norm_ : std::numeric_limits<double>::quiet_NaN();
+  a.residual =
+      t_ == 0.5 ? difference.norm() / prior_norm_ : std::numeric_limits<double>::quiet_NaN();
   return a;
 }
 
@@ -71,8 +73,8 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
 MetricChange MetricStep::change(const LearnedMetric& a, const LearnedMetric& b) const {
   const Vector left = b.mu.array().pow((t_ - 1) / 2);
   const Vector right = a.mu.array().pow((1 - t_) / 2);
-  const Matrix ratio = left.asDiagonal() *
-                       linalg::multiply(b.vectors, a.vectors, Op::transpose) * right.asDiagonal();
+  const Matrix ratio = left.asDiagonal() * linalg::multiply(b.vectors, a.vectors, Op::transpose) *
+                       right.asDiagonal();
   const Vector values = linalg::eigenvalues(linalg::gram(ratio));
   const double tiny = std::numeric_limits<double>::min();
   const Vector logs = values.cwiseMax(tiny).array().log();

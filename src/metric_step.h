@@ -8,10 +8,10 @@ namespace remblai {
 
 /// A learned metric in the coordinates of a Space, without the scales of data and prior.
 struct LearnedMetric {
-  Matrix factor;        ///< F, r x r
-  double outside = 1;   ///< of A
-  Vector mu;            ///< eigenvalues of M, ascending
-  Matrix vectors;       ///< Q
+  Matrix factor;          ///< F, r x r
+  double outside = 1;     ///< of A
+  Vector mu;              ///< eigenvalues of M, ascending
+  Matrix vectors;         ///< Q
   double prior_term = 0;  ///< <A^-1, D>, over all d dimensions
   double trace = 0;       ///< of A, over all d dimensions
   double residual = 0;    ///< |A C A - D|_F / |D|_F; NaN unless t = 1/2, where it is not zero
@@ -22,7 +22,8 @@ struct LearnedMetric {
 /// How far two metrics are apart.
 struct MetricChange {
   double distance = 0;  ///< affine-invariant: |log(A^-1/2 B A^-1/2)|_F
-  double largest = 0;   ///< the same in the spectral norm: no squared distance changes by a larger factor
+  double largest =
+      0;  ///< the same in the spectral norm: no squared distance changes by a larger factor
 };
 
 class MetricStep {

@@ -12,11 +12,11 @@ Matrix plan(const Model& model) {
     return g;
   }
   // The rows of a solved plan are exact: row i is p_i times its conditional distribution.
-  visit_conditionals(model, Direction::forward, model.source.points,
-                     [&](Index first, const Matrix& weights) {
-                       g.middleRows(first, weights.rows()) =
-                           model.source.weights.segment(first, weights.rows()).asDiagonal() * weights;
-                     });
+  visit_conditionals(
+      model, Direction::forward, model.source.points, [&](Index first, const Matrix& weights) {
+        g.middleRows(first, weights.rows()) =
+            model.source.weights.segment(first, weights.rows()).asDiagonal() * weights;
+      });
   return g;
 }
 

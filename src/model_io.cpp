@@ -1,4 +1,5 @@
-// Models as .npz files: arrays under plain names, and one JSON text for options, history and status.
+// Models as .npz files: arrays under plain names, and one JSON text for options, history and
+// status.
 #include "remblai/model_io.h"
 
 #include <fmt/format.h>
@@ -44,7 +45,9 @@ void for_each_scalar(ModelType& m, Visitor&& visit) {
   visit("metric_outside", m.metric.outside);
 }
 
-Labels whole(std::int64_t value) { return Labels::Constant(1, value); }
+Labels whole(std::int64_t value) {
+  return Labels::Constant(1, value);
+}
 
 using Arrays = std::map<std::string, io::Array>;
 
@@ -55,12 +58,18 @@ const Matrix& at(const Arrays& arrays, const std::string& key) {
   return found->second.values;
 }
 
-void assign(const Matrix& values, Matrix& out) { out = values; }
-void assign(const Matrix& values, Vector& out) { out = values.reshaped(); }
-void assign(const Matrix& values, Labels& out) { out = values.reshaped().cast<std::int64_t>(); }
+void assign(const Matrix& values, Matrix& out) {
+  out = values;
+}
+void assign(const Matrix& values, Vector& out) {
+  out = values.reshaped();
+}
+void assign(const Matrix& values, Labels& out) {
+  out = values.reshaped().cast<std::int64_t>();
+}
 
-// A file may hold anything under these names: what does not fit together is refused here, so that no
-// later access can leave its bounds and no answer is NaN.
+// A file may hold anything under these names: what does not fit together is refused here, so that
+// no later access can leave its bounds and no answer is NaN.
 void require_consistent(const Model& m) {
   const Index rows = m.source.size(), columns = m.target.size(), d = m.source.dimension();
   const Index rank = m.metric.rank();
@@ -72,7 +81,8 @@ void require_consistent(const Model& m) {
       m.target.weights.size() != columns || m.f.size() != rows || m.g.size() != columns ||
       m.metric.origin.size() != d || !optional(m.metric.basis.rows(), d) ||
       !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
-      (m.scaler.kind == Preprocess::zscore && (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
+      (m.scaler.kind == Preprocess::zscore &&
+       (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
     throw Error("the shapes of its arrays do not fit each other");
   if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
     throw Error("the array 'metric_factor' is missing, or should be");
@@ -101,16 +111,18 @@ void read_exact(const Arrays& arrays, Model& model) {
   for (Index k = 0; k < amount.size(); ++k) {
     if (!place(source(k)) || !place(target(k)) || !(amount(k) > 0 && amount(k) <= 1))
       throw Error(fmt::format("entry {} of its exact plan is no mass between two points", k));
-    model.exact.push_back({static_cast<Index>(source(k)), static_cast<Index>(target(k)), amount(k)});
+    model.exact.push_back(
+        {static_cast<Index>(source(k)), static_cast<Index>(target(k)), amount(k)});
   }
 }
 
 Model read_model(const Arrays& arrays) {
   const double found = at(arrays, "format_version")(0);
   if (found != format_version)
-    throw Error(fmt::format("its format version is {}, this program reads version {}; use the program "
-                            "version that wrote it, or fit again",
-                            found, format_version));
+    throw Error(
+        fmt::format("its format version is {}, this program reads version {}; use the program "
+                    "version that wrote it, or fit again",
+                    found, format_version));
   Model model;
   for_each_array(model, [&](const char* key, auto& values) {
     if (arrays.contains(key)) assign(arrays.at(key).values, values);
@@ -120,7 +132,8 @@ Model read_model(const Arrays& arrays) {
 
   const Matrix& bytes = at(arrays, "meta");
   std::string text;
-  for (const double byte : bytes.reshaped()) text += static_cast<char>(static_cast<unsigned char>(byte));
+  for (const double byte : bytes.reshaped())
+    text += static_cast<char>(static_cast<unsigned char>(byte));
   const Json meta = Json::parse(text);
   model.options = options_from(meta.at("options"));
   model.options.validate();
@@ -170,9 +183,10 @@ void save(const Model& model, const std::string& path) {
 Model load(const std::string& path) {
   const Arrays arrays = io::read_npz(path);
   if (!arrays.contains("format_version") || !arrays.contains("meta"))
-    throw Error(fmt::format("cannot use '{}' as a model: it is an .npz file, but not one written by "
-                            "remblai fit or adapt",
-                            path));
+    throw Error(
+        fmt::format("cannot use '{}' as a model: it is an .npz file, but not one written by "
+                    "remblai fit or adapt",
+                    path));
   try {
     return read_model(arrays);
   } catch (const std::exception& error) {

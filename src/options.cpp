@@ -19,7 +19,8 @@ void require(bool ok, std::string_view name, double value, std::string_view rang
 void Options::validate() const {
   const auto not_negative = [](double x) { return x >= 0 && std::isfinite(x); };
   require(not_negative(prior_ridge), "prior-ridge", prior_ridge, "a finite number, 0 or more");
-  require(not_negative(lambda), "lambda", lambda, "a finite number, 0 or more (0: exact transport)");
+  require(not_negative(lambda), "lambda", lambda,
+          "a finite number, 0 or more (0: exact transport)");
   require(not_negative(ridge), "ridge", ridge, "a finite number, 0 or more");
   require(geodesic > 0 && geodesic < 1, "geodesic", geodesic, "between 0 and 1, both excluded");
   require(steps >= 1, "steps", steps, "1 or more");

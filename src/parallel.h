@@ -1,4 +1,5 @@
-// Loops over fixed pieces of work: the pieces never depend on the number of threads, so neither do sums.
+// Loops over fixed pieces of work: the pieces never depend on the number of threads, so neither do
+// sums.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,9 @@ struct Rows {
 };
 
 /// Splits `rows` rows into at most 64 pieces of at least 32 rows.
-inline Index piece_count(Index rows) { return std::clamp<Index>(rows / 32, 1, 64); }
+inline Index piece_count(Index rows) {
+  return std::clamp<Index>(rows / 32, 1, 64);
+}
 
 inline Rows piece(Index rows, Index pieces, Index k) {
   return {rows * k / pieces, rows * (k + 1) / pieces};

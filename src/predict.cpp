@@ -18,12 +18,14 @@ namespace {
 
 void require_usable(const Model& model, const Matrix& points) {
   if (!model.source.labelled())
-    throw Error("model: it was fitted without source labels, so it cannot predict; fit it again with "
-                "labels for the source points (--source-labels)");
+    throw Error(
+        "model: it was fitted without source labels, so it cannot predict; fit it again with "
+        "labels for the source points (--source-labels)");
   if (points.cols() != model.metric.dimension())
-    throw Error(fmt::format("points: {} coordinates, the model has {}; give points with the features the "
-                            "model was fitted on",
-                            points.cols(), model.metric.dimension()));
+    throw Error(
+        fmt::format("points: {} coordinates, the model has {}; give points with the features the "
+                    "model was fitted on",
+                    points.cols(), model.metric.dimension()));
   require_finite(points, "points");
 }
 
@@ -41,9 +43,10 @@ std::int64_t vote(const std::vector<std::int64_t>& voters) {
 Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
                       int neighbours) {
   if (labelled.rows() == 0 || labels.size() != labelled.rows() || labelled.cols() != points.cols())
-    throw Error(fmt::format("labelled points: {} x {} with {} labels, against points of {} coordinates; "
-                            "the sizes must agree",
-                            labelled.rows(), labelled.cols(), labels.size(), points.cols()));
+    throw Error(
+        fmt::format("labelled points: {} x {} with {} labels, against points of {} coordinates; "
+                    "the sizes must agree",
+                    labelled.rows(), labelled.cols(), labels.size(), points.cols()));
   if (neighbours < 1) throw Error(fmt::format("neighbours: {} is less than 1", neighbours));
   const Index k = std::min<Index>(neighbours, labelled.rows());
   Labels predicted(points.rows());
@@ -96,13 +99,15 @@ ClassShares propagate(const Model& model, const Matrix& points) {
   std::copy(classes.begin(), classes.end(), out.classes.begin());
   Matrix members = Matrix::Zero(model.source.size(), out.classes.size());
   for (Index i = 0; i < members.rows(); ++i) {
-    const auto place = std::lower_bound(out.classes.begin(), out.classes.end(), model.source.labels[i]);
+    const auto place =
+        std::lower_bound(out.classes.begin(), out.classes.end(), model.source.labels[i]);
     members(i, place - out.classes.begin()) = 1;
   }
   out.shares.resize(points.rows(), out.classes.size());
   visit_conditionals(model, Direction::backward, model.scaler.apply(points),
                      [&](Index first, const Matrix& weights) {
-                       out.shares.middleRows(first, weights.rows()) = linalg::multiply(weights, members);
+                       out.shares.middleRows(first, weights.rows()) =
+                           linalg::multiply(weights, members);
                      });
   return out;
 }
@@ -129,8 +134,9 @@ Matrix distances(const Model& model, const Matrix& a, const Matrix& b) {
 
 double accuracy(const Labels& predicted, const Labels& truth) {
   if (predicted.size() != truth.size() || truth.size() == 0)
-    throw Error(fmt::format("labels: {} predicted and {} true labels; give two lists of the same length",
-                            predicted.size(), truth.size()));
+    throw Error(
+        fmt::format("labels: {} predicted and {} true labels; give two lists of the same length",
+                    predicted.size(), truth.size()));
   return (predicted.array() == truth.array()).cast<double>().mean();
 }
 

@@ -48,7 +48,8 @@ Matrix Scaler::apply(const Matrix& points) const {
 
 Matrix Scaler::undo(const Matrix& points) const {
   if (kind != Preprocess::zscore) return points;
-  return (points.array().rowwise() * scale.transpose().array()).matrix().rowwise() + mean.transpose();
+  return (points.array().rowwise() * scale.transpose().array()).matrix().rowwise() +
+         mean.transpose();
 }
 
 }  // namespace remblai

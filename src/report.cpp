@@ -24,7 +24,8 @@ std::string to_json(const Model& model, const Report& report) {
   json["ridge_absolute"] = number(model.ridge);
   json["objective"] = value(last.objective);
   json["transport_cost"] = value(last.transport_cost);
-  json["marginal_error"] = {{"source", value(last.source_error)}, {"target", value(last.target_error)}};
+  json["marginal_error"] = {{"source", value(last.source_error)},
+                            {"target", value(last.target_error)}};
   json["duality_gap"] = value(last.duality_gap);
   json["riccati_residual"] = value(last.riccati_residual);
   json["steps"] = model.history.size();
@@ -48,7 +49,8 @@ std::string summary(const Model& model, const Report& report) {
   text += fmt::format("metric         {}{}\n", name(model.options.metric),
                       learned ? fmt::format(", prior {}", name(model.options.prior)) : "");
   text += fmt::format("status         {}: {}\n", name(model.status.outcome), model.status.reason);
-  text += fmt::format("lambda         {:.4g} (absolute {:.4g})\n", model.options.lambda, model.lambda);
+  text +=
+      fmt::format("lambda         {:.4g} (absolute {:.4g})\n", model.options.lambda, model.lambda);
   if (!model.history.empty()) {
     const Step& last = model.history.back();
     text += fmt::format("transport cost {:.6g}, duality gap at most {:.1e}\n", last.transport_cost,

@@ -19,9 +19,9 @@ using Wide = hn::ScalableTag<double>;
 using Single = hn::CappedTag<double, 1>;
 using Size = std::size_t;
 
-// 2^x = 2^n 2^r with n the nearest integer. Adding 1.5 * 2^52 leaves n in the low bits of the sum, from
-// where it is shifted into the exponent. The polynomial interpolates 2^r on [-1/2, 1/2] at Chebyshev
-// nodes: relative error 4e-18 before rounding.
+// 2^x = 2^n 2^r with n the nearest integer. Adding 1.5 * 2^52 leaves n in the low bits of the sum,
+// from where it is shifted into the exponent. The polynomial interpolates 2^r on [-1/2, 1/2] at
+// Chebyshev nodes: relative error 4e-18 before rounding.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp2_vector(D d, V x) {
   const V lowest = hn::Set(d, -1000.0);
@@ -46,8 +46,7 @@ HWY_INLINE V exp2_vector(D d, V x) {
   const V high = hn::MulAdd(r2, p1011, p89);
   const V p = hn::MulAdd(r4, hn::MulAdd(r4, high, middle), low);
   const hn::RebindToUnsigned<D> du;
-  const auto bits =
-      hn::Add(hn::BitCast(du, p), hn::ShiftLeft<52>(hn::BitCast(du, shifted)));
+  const auto bits = hn::Add(hn::BitCast(du, p), hn::ShiftLeft<52>(hn::BitCast(du, shifted)));
   return hn::IfThenZeroElse(vanishes, hn::BitCast(d, bits));
 }
 
@@ -70,8 +69,10 @@ struct Sum {
 
   template <class D>
   HWY_INLINE auto& part(D) {
-    if constexpr (std::is_same_v<D, Wide>) return wide;
-    else return single;
+    if constexpr (std::is_same_v<D, Wide>)
+      return wide;
+    else
+      return single;
   }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE void add(D d, V x) {
@@ -87,9 +88,8 @@ struct Sum {
 };
 
 void exp2_array(const double* x, double* y, Index n) {
-  for_lanes(n, [&](auto d, Index j) HWY_ATTR {
-    hn::StoreU(exp2_vector(d, hn::LoadU(d, x + j)), d, y + j);
-  });
+  for_lanes(n, [&](auto d, Index j)
+                   HWY_ATTR { hn::StoreU(exp2_vector(d, hn::LoadU(d, x + j)), d, y + j); });
 }
 
 double shifted_max_row(const double* c, const double* v, double s, Index n) {
@@ -120,9 +120,8 @@ double exp2_shifted_row(const double* c, const double* v, double s, double shift
 
 double dot_row(const double* a, const double* b, Index n) {
   Sum sum;
-  for_lanes(n, [&](auto d, Index j) HWY_ATTR {
-    sum.add_product(d, hn::LoadU(d, a + j), hn::LoadU(d, b + j));
-  });
+  for_lanes(n, [&](auto d, Index j)
+                   HWY_ATTR { sum.add_product(d, hn::LoadU(d, a + j), hn::LoadU(d, b + j)); });
   return sum.total();
 }
 
@@ -183,7 +182,9 @@ HWY_EXPORT(dot_four_rows);
 HWY_EXPORT(add_four_rows);
 HWY_EXPORT(add_one_row);
 
-void exp2(const double* x, double* y, Index n) { HWY_DYNAMIC_DISPATCH(exp2_array)(x, y, n); }
+void exp2(const double* x, double* y, Index n) {
+  HWY_DYNAMIC_DISPATCH(exp2_array)(x, y, n);
+}
 
 double shifted_max(const double* c, const double* v, double s, Index n) {
   return HWY_DYNAMIC_DISPATCH(shifted_max_row)(c, v, s, n);

@@ -6,7 +6,8 @@
 
 namespace remblai::simd {
 
-/// y_j = 2^x_j, relative error below 4e-16 for x in [-1000, 1000]; 0 below -1000, 2^1000 above 1000.
+/// y_j = 2^x_j, relative error below 4e-16 for x in [-1000, 1000]; 0 below -1000, 2^1000 above
+/// 1000.
 void exp2(const double* x, double* y, Index n);
 
 /// max_j (v_j - s c_j), -infinity for n = 0.

@@ -15,17 +15,24 @@ namespace {
 // What stands for D when the metric is learned, for A when it is fixed.
 PriorChoice reference_choice(const Options& options) {
   switch (options.metric) {
-    case MetricChoice::learned: return options.prior;
-    case MetricChoice::identity: return PriorChoice::identity;
-    case MetricChoice::w: return PriorChoice::w;
-    case MetricChoice::w_inverse: return PriorChoice::w_inverse;
-    case MetricChoice::given: return PriorChoice::given;
+    case MetricChoice::learned:
+      return options.prior;
+    case MetricChoice::identity:
+      return PriorChoice::identity;
+    case MetricChoice::w:
+      return PriorChoice::w;
+    case MetricChoice::w_inverse:
+      return PriorChoice::w_inverse;
+    case MetricChoice::given:
+      return PriorChoice::given;
   }
   return PriorChoice::identity;
 }
 
 // The power of two just above `size`, so that divisions are exact.
-double power_of_two(double size) { return size > 0 ? std::exp2(std::ceil(std::log2(size))) : 1; }
+double power_of_two(double size) {
+  return size > 0 ? std::exp2(std::ceil(std::log2(size))) : 1;
+}
 
 Matrix stack(const Matrix& a, const Matrix& b) {
   Matrix both(a.rows() + b.rows(), a.cols());
@@ -45,32 +52,37 @@ Matrix span(const Matrix& x, const Matrix& z, const Metric& frame, bool from_zer
 SpanMatrix factored(const Matrix& inside, double outside, double scale, const char* name) {
   SpanMatrix matrix{inside, {}, outside, scale};
   if (!linalg::cholesky(inside, matrix.lower))
-    throw Error(fmt::format("{}: not positive definite to working precision; add a multiple of the "
-                            "identity",
-                            name));
+    throw Error(
+        fmt::format("{}: not positive definite to working precision; add a multiple of the "
+                    "identity",
+                    name));
   return matrix;
 }
 
-// W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of the
-// points only the ridge is left.
-SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double ridge, bool inverse) {
+// W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of
+// the points only the ridge is left.
+SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double ridge,
+                   bool inverse) {
   Matrix points = stack(x, z) / frame.length;
   if (frame.basis.size()) points = linalg::multiply(points, frame.basis);
   Matrix w = linalg::gram(points);
   const double mean = w.trace() / static_cast<double>(frame.dimension());
   if (!(mean > 0))
-    throw Error("prior w: all points are zero, so W = X'X + Z'Z is zero; choose the prior identity");
+    throw Error(
+        "prior w: all points are zero, so W = X'X + Z'Z is zero; choose the prior identity");
   if (ridge == 0 && frame.basis.size())
-    throw Error(fmt::format("prior-ridge: 0 leaves W = X'X + Z'Z singular, for the points span {} of {} "
-                            "dimensions; give a positive ridge (for example 0.001)",
-                            frame.rank(), frame.dimension()));
+    throw Error(
+        fmt::format("prior-ridge: 0 leaves W = X'X + Z'Z singular, for the points span {} of {} "
+                    "dimensions; give a positive ridge (for example 0.001)",
+                    frame.rank(), frame.dimension()));
   w /= mean;
   w.diagonal().array() += ridge;
   Matrix lower;
   if (!linalg::cholesky(w, lower))
-    throw Error(fmt::format("prior-ridge: {} leaves W = X'X + Z'Z singular to working precision; "
-                            "give a larger ridge (for example 0.001)",
-                            ridge));
+    throw Error(
+        fmt::format("prior-ridge: {} leaves W = X'X + Z'Z singular to working precision; "
+                    "give a larger ridge (for example 0.001)",
+                    ridge));
   const double scale = frame.length * frame.length * mean;
   if (!inverse) return {w, lower, ridge, scale};
   const Matrix half = linalg::solve_lower(lower, Matrix::Identity(w.rows(), w.cols()));
@@ -79,9 +91,10 @@ SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double
 
 SpanMatrix given(const Matrix& matrix, Index d, const char* name) {
   if (matrix.rows() != d || matrix.cols() != d)
-    throw Error(fmt::format("{}: the matrix is {} x {}, the points have {} coordinates; give a {} x {} "
-                            "matrix",
-                            name, matrix.rows(), matrix.cols(), d, d, d));
+    throw Error(
+        fmt::format("{}: the matrix is {} x {}, the points have {} coordinates; give a {} x {} "
+                    "matrix",
+                    name, matrix.rows(), matrix.cols(), d, d, d));
   spd::require(matrix, name);
   const double mean = matrix.trace() / static_cast<double>(d);
   return factored(matrix / mean, 1, mean, name);

@@ -1,5 +1,5 @@
-// The problem as the iterations see it: points of positive weight, in coordinates of the span of the
-// data, divided by their size; and the prior or the fixed metric in the same coordinates.
+// The problem as the iterations see it: points of positive weight, in coordinates of the span of
+// the data, divided by their size; and the prior or the fixed metric in the same coordinates.
 #pragma once
 
 #include <vector>

@@ -64,8 +64,8 @@ TransportResult Solver::run(double lambda) {
   return result;
 }
 
-// Potentials of an earlier solve that put most of the mass in its place are kept. Any other start is
-// annealed from max cost / lambda <= 16: potentials change little when lambda halves.
+// Potentials of an earlier solve that put most of the mass in its place are kept. Any other start
+// is annealed from max cost / lambda <= 16: potentials change little when lambda halves.
 double Solver::first_stage(double lambda) {
   if (problem_.f_.size() > 0) {
     kernel_.start(lambda, problem_.f_, problem_.g_);
@@ -121,8 +121,8 @@ void Solver::newton_step(double error) {
   kernel_.b = b;
 }
 
-// Conjugate gradients with a Jacobi preconditioner. The matrix has the null vector 1; the right-hand
-// side is orthogonal to it and so stay the iterates, up to rounding.
+// Conjugate gradients with a Jacobi preconditioner. The matrix has the null vector 1; the
+// right-hand side is orthogonal to it and so stay the iterates, up to rounding.
 Vector Solver::newton_direction(const Vector& r, double error) {
   const Vector w = kernel_.b.cwiseAbs2().cwiseQuotient(q_);
   const Vector loss = kernel_.a.cwiseAbs2().cwiseProduct(kernel_.squares_times(w));
@@ -152,10 +152,10 @@ Vector Solver::newton_direction(const Vector& r, double error) {
   return x;
 }
 
-// Marginals, cost and an upper bound of the duality gap of the returned potentials. P is rounded onto
-// Pi(p, q): rows and columns scaled down by x and y, then the missing mass alpha beta'/tau added. The
-// gap of the rounded plan is lambda KL(rounded | P), bounded from above by the log-sum inequality, which
-// needs no logarithm of a matrix.
+// Marginals, cost and an upper bound of the duality gap of the returned potentials. P is rounded
+// onto Pi(p, q): rows and columns scaled down by x and y, then the missing mass alpha beta'/tau
+// added. The gap of the rounded plan is lambda KL(rounded | P), bounded from above by the log-sum
+// inequality, which needs no logarithm of a matrix.
 void Solver::certify(double lambda, TransportResult& result) {
   const Vector& f = problem_.f_;
   const Vector& g = problem_.g_;
@@ -211,16 +211,21 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   return Solver(*this, options).run(lambda);
 }
 
-Matrix Transport::plan_times(const Matrix& y) const { return linalg::multiply(kernel_, y); }
+Matrix Transport::plan_times(const Matrix& y) const {
+  return linalg::multiply(kernel_, y);
+}
 
-Matrix Transport::plan() const { return kernel_; }
+Matrix Transport::plan() const {
+  return kernel_;
+}
 
 TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
                         const TransportOptions& options, int threads) {
   if (!(lambda > 0 && std::isfinite(lambda)))
-    throw Error(fmt::format("lambda: {} is not a positive finite number; for lambda = 0 use "
-                            "exact_transport",
-                            lambda));
+    throw Error(
+        fmt::format("lambda: {} is not a positive finite number; for lambda = 0 use "
+                    "exact_transport",
+                    lambda));
   if (!(options.tolerance > 0))
     throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
   require_finite(cost, "cost");

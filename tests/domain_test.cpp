@@ -177,5 +177,22 @@ TEST(FitInput, says_what_a_missing_ridge_would_leave_undefined) {
   }
 }
 
+TEST(FitInput, a_ridge_too_small_for_the_first_moment_is_refused) {
+  Problem problem = small_problem();
+  problem.source.points.col(2).setConstant(3);
+  problem.target.points.col(2).setConstant(3);
+  problem.prior = Matrix::Identity(5, 5);
+  Options options;
+  options.prior = PriorChoice::given;
+  options.ridge = 0;
+  EXPECT_TRUE(contains(message_of([&] { fit(problem, options); }), "ridge"));
+}
+
+TEST(FitInput, labels_that_files_cannot_hold_are_refused) {
+  Problem problem = small_problem();
+  problem.source.labels(0) = (std::int64_t{1} << 53) + 1;
+  EXPECT_TRUE(contains(message_of([&] { fit(problem); }), "source labels: label 1"));
+}
+
 }  // namespace
 }  // namespace remblai

@@ -55,12 +55,14 @@ TEST(Exact, SmallAndDegenerate) {
   expect_optimal(Matrix::Zero(1, 1), Vector::Ones(1), Vector::Ones(1));
   expect_optimal(Matrix::Zero(4, 3), Vector::Constant(4, 0.25), Vector::Constant(3, 1.0 / 3));
   expect_optimal(Matrix::Constant(5, 5, 2), Vector::Constant(5, 0.2), Vector::Constant(5, 0.2));
-  expect_optimal(test::random_matrix(1, 9, 3).cwiseAbs(), Vector::Ones(1), test::random_weights(9, 4));
+  expect_optimal(test::random_matrix(1, 9, 3).cwiseAbs(), Vector::Ones(1),
+                 test::random_weights(9, 4));
 }
 
 TEST(Exact, RefusesWhatItCannotUse) {
   EXPECT_THROW(exact_transport(Matrix(), {}, {}), Error);
-  EXPECT_THROW(exact_transport(Matrix::Zero(2, 2), Vector::Ones(3) / 3, Vector::Ones(2) / 2), Error);
+  EXPECT_THROW(exact_transport(Matrix::Zero(2, 2), Vector::Ones(3) / 3, Vector::Ones(2) / 2),
+               Error);
   Matrix bad = Matrix::Zero(2, 2);
   bad(0, 1) = std::nan("");
   EXPECT_THROW(exact_transport(bad, Vector::Ones(2) / 2, Vector::Ones(2) / 2), Error);

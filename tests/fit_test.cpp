@@ -111,8 +111,8 @@ TEST(Fit, TheObjectiveNeverRises) {
     }
 }
 
-// The answer in the span equals the one computed in all d dimensions: the same priors, given as dense
-// matrices, are never reduced.
+// The answer in the span equals the one computed in all d dimensions: the same priors, given as
+// dense matrices, are never reduced.
 TEST(Fit, TheSubspaceRuleIsExact) {
   Problem problem = test::small_problem(6, 8, 30);
   problem.source.points.col(4).setConstant(2);
@@ -126,7 +126,8 @@ TEST(Fit, TheSubspaceRuleIsExact) {
     return choice == PriorChoice::w ? w : spd::inverse(w);
   };
   for (const PriorChoice choice : {PriorChoice::identity, PriorChoice::w, PriorChoice::w_inverse}) {
-    Options options{.prior = choice, .prior_ridge = 0.5, .tolerance = 1e-12, .inner = InnerTolerance::tight};
+    Options options{
+        .prior = choice, .prior_ridge = 0.5, .tolerance = 1e-12, .inner = InnerTolerance::tight};
     const Model reduced = fit(problem, options);
     options.prior = PriorChoice::given;
     problem.prior = dense(choice);
@@ -202,7 +203,8 @@ TEST(Fit, ThreadsDoNotChangeTheAnswer) {
   for (const int threads : {2, 5}) {
     const Model more = fit(problem, {.threads = threads});
     EXPECT_LE((one.f - more.f).norm(), 1e-10 * one.f.norm());
-    EXPECT_LE((one.metric.matrix() - more.metric.matrix()).norm(), 1e-10 * one.metric.matrix().norm());
+    EXPECT_LE((one.metric.matrix() - more.metric.matrix()).norm(),
+              1e-10 * one.metric.matrix().norm());
     EXPECT_TRUE(predict(one, problem.target.points) == predict(more, problem.target.points));
   }
 }
@@ -225,13 +227,14 @@ TEST(Fit, SmallAndDegenerateProblemsEndWell) {
                                   {2, 3, 100},
                                   {20, 10, 1}}) {
       SCOPED_TRACE(testing::Message() << m << " " << n << " " << d << " lambda " << lambda);
-      ends_well({{test::random_matrix(m, d, 1), {}, {}}, {test::random_matrix(n, d, 2), {}, {}}, {}, {}},
-                options);
+      ends_well(
+          {{test::random_matrix(m, d, 1), {}, {}}, {test::random_matrix(n, d, 2), {}, {}}, {}, {}},
+          options);
     }
     const Matrix same = Matrix::Constant(4, 3, 2.5);
-    ends_well({{same, {}, {}}, {same, {}, {}}, {}, {}}, options);                    // one point
+    ends_well({{same, {}, {}}, {same, {}, {}}, {}, {}}, options);  // one point
     const Matrix x = test::random_matrix(12, 4, 3);
-    ends_well({{x, {}, {}}, {x, {}, {}}, {}, {}}, options);                          // equal domains
+    ends_well({{x, {}, {}}, {x, {}, {}}, {}, {}}, options);  // equal domains
     ends_well({{x, {}, test::random_weights(12, 1)}, {x, {}, {}}, {}, {}}, options);  // weights
   }
 }
@@ -239,8 +242,8 @@ TEST(Fit, SmallAndDegenerateProblemsEndWell) {
 TEST(Fit, FixedMetricsTakeOneStepAndNoPrior) {
   Problem problem = test::small_problem();
   problem.metric = test::random_spd(5, 10, 1);
-  for (const MetricChoice choice : {MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse,
-                                    MetricChoice::given}) {
+  for (const MetricChoice choice :
+       {MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse, MetricChoice::given}) {
     const Model model = fit(problem, {.metric = choice});
     EXPECT_TRUE(model.status.converged());
     ASSERT_EQ(model.history.size(), 1u);
@@ -288,7 +291,8 @@ TEST(Fit, ExactTransportIsTheLimitOfSmallLambda) {
     const Model close = fit(problem, {.metric = choice, .lambda = 1e-4});
     EXPECT_NEAR(close.history.back().transport_cost, exact.history.back().transport_cost,
                 1e-3 * exact.history.back().transport_cost);
-    EXPECT_GE(close.history.back().transport_cost, exact.history.back().transport_cost * (1 - 1e-6));
+    EXPECT_GE(close.history.back().transport_cost,
+              exact.history.back().transport_cost * (1 - 1e-6));
   }
 }
 
@@ -341,7 +345,8 @@ RC_GTEST_PROP(FitProperty, AnyRandomProblemKeepsItsContracts, ()) {
                   {},
                   {}};
   const Model model = fit(problem, {.lambda = std::pow(10.0, exponent), .steps = 200});
-  RC_ASSERT(model.status.outcome == Outcome::converged || model.status.outcome == Outcome::iteration_limit);
+  RC_ASSERT(model.status.outcome == Outcome::converged ||
+            model.status.outcome == Outcome::iteration_limit);
   const Step& last = model.history.back();
   RC_ASSERT(last.source_error <= 1e-6 && last.target_error <= 1e-6);
   RC_ASSERT(last.duality_gap >= 0);

@@ -85,7 +85,8 @@ TEST(MetricStep, EveryGeodesicWeightIsThePointOfTheGeodesic) {
     const Space space = space_with_prior(prior);
     const LearnedMetric metric = MetricStep(space, 0, t)(c);
     const Matrix expected = spd::geometric_mean(spd::inverse(c), prior, t);
-    EXPECT_LE((metric.factor.transpose() * metric.factor - expected).norm(), 1e-10 * expected.norm());
+    EXPECT_LE((metric.factor.transpose() * metric.factor - expected).norm(),
+              1e-10 * expected.norm());
   }
 }
 
@@ -94,7 +95,8 @@ TEST(MetricStep, DistanceIsTheAffineInvariantOne) {
   const Space space = space_with_prior(prior);
   const MetricStep step(space, 0.1, 0.5);
   const LearnedMetric a = step(test::random_spd(8, 1e2, 4)), b = step(test::random_spd(8, 1e3, 5));
-  const double truth = spd::distance(a.factor.transpose() * a.factor, b.factor.transpose() * b.factor);
+  const double truth =
+      spd::distance(a.factor.transpose() * a.factor, b.factor.transpose() * b.factor);
   EXPECT_NEAR(step.change(a, b).distance, truth, 1e-9 * truth);
   EXPECT_LE(step.change(a, b).largest, truth);
   EXPECT_GE(step.change(a, b).largest, truth / std::sqrt(8.0));

@@ -198,17 +198,6 @@ TEST_F(ModelIo, labels_of_any_sign_and_size) {
 }
 
 // Files hold whole numbers up to 2^53: what cannot come back must not be written.
-TEST_F(ModelIo, labels_that_cannot_come_back_are_refused_when_saving) {
-  Problem problem = small_problem();
-  problem.source.labels(0) = (std::int64_t{1} << 53) + 1;
-  const Model model = fit(problem, quick());
-  const std::string message = message_of([&] { save(model, path("model.npz")); });
-  if (message.empty())
-    expect_same(model, load(path("model.npz")));
-  else
-    EXPECT_EQ(files(), 0u) << message;
-}
-
 TEST_F(ModelIo, numbers_that_are_not_finite_in_the_history) {
   Model model = small_model();
   model.history[0].objective = std::numeric_limits<double>::quiet_NaN();

@@ -131,33 +131,16 @@ TEST(Model, a_stopped_run_can_be_used) {
   EXPECT_EQ(predict(model, problem.target.points).size(), 40);
 }
 
-// No ridge and a constant column under a given prior: there is no first metric, so no plan either.
-// What is asked of such a model may be refused, but must never read what is not there.
-TEST(Model, a_run_that_diverged_at_once_is_safe) {
-  Problem problem = small_problem();
-  problem.source.points.col(2).setConstant(3);
-  problem.target.points.col(2).setConstant(3);
-  problem.prior = Matrix::Identity(5, 5);
-  Options options = quick();
-  options.prior = PriorChoice::given;
-  options.ridge = 0;
-  const Model model = fit(problem, options);
-  ASSERT_EQ(model.status.outcome, Outcome::diverged);
-  EXPECT_NE(model.status.reason.find("ridge"), std::string::npos) << model.status.reason;
-  const auto refused_or_finite = [](auto&& call) {
-    try {
-      return Matrix(call()).allFinite();
-    } catch (const Error&) {
-      return true;
-    }
-  };
-  EXPECT_TRUE(refused_or_finite([&] { return plan(model); }));
-  EXPECT_TRUE(refused_or_finite([&] { return map(model); }));
-  EXPECT_TRUE(refused_or_finite([&] { return map(model, problem.source.points); }));
-  EXPECT_TRUE(refused_or_finite([&] { return map_back(model, problem.target.points); }));
-  EXPECT_TRUE(refused_or_finite(
-      [&] { return Matrix(predict(model, problem.target.points).cast<double>()); }));
-  EXPECT_TRUE(refused_or_finite([&] { return propagate(model, problem.target.points).shares; }));
+// What is asked of a model that fit did not return is refused, and never reads what is not there.
+TEST(Model, an_empty_model_holds_no_plan) {
+  Model model;
+  model.source.points = model.target.points = Matrix::Zero(2, 1);
+  model.source.weights = model.target.weights = uniform(2);
+  model.metric.origin = Vector::Zero(1);
+  EXPECT_THROW(map(model), Error);
+  EXPECT_THROW(map_back(model, model.target.points), Error);
+  model.lambda = 1;
+  EXPECT_THROW(plan(model), Error);
 }
 
 // Two columns that agree to ten digits and no ridge: W has no Cholesky factor in double precision.

@@ -15,7 +15,9 @@
 namespace remblai {
 namespace {
 
-Vector uniform(Index n) { return Vector::Constant(n, 1.0 / static_cast<double>(n)); }
+Vector uniform(Index n) {
+  return Vector::Constant(n, 1.0 / static_cast<double>(n));
+}
 
 Matrix random_cost(Index m, Index n, unsigned seed) {
   return test::random_matrix(m, n, seed).cwiseAbs2();
@@ -31,8 +33,9 @@ double primal(const Matrix& plan, const Matrix& cost, double lambda) {
 }
 
 TEST(Transport, AgreesWithPot) {
-  const TransportPlan mine = transport(fixture("cost"), fixture("p").col(0), fixture("q").col(0),
-                                       fixture("lambda")(0), {.tolerance = 1e-13, .keep_going = {}});
+  const TransportPlan mine =
+      transport(fixture("cost"), fixture("p").col(0), fixture("q").col(0), fixture("lambda")(0),
+                {.tolerance = 1e-13, .keep_going = {}});
   EXPECT_TRUE(mine.result.converged);
   EXPECT_LE((mine.plan - fixture("plan")).lpNorm<1>(), 1e-11);
 }
@@ -43,7 +46,8 @@ TEST(Transport, ThePlanIsTheExponentialOfItsPotentials) {
   const TransportPlan t = transport(cost, {}, {}, lambda);
   Matrix expected(13, 9);
   for (Index i = 0; i < 13; ++i)
-    for (Index j = 0; j < 9; ++j) expected(i, j) = std::exp((t.f[i] + t.g[j] - cost(i, j)) / lambda);
+    for (Index j = 0; j < 9; ++j)
+      expected(i, j) = std::exp((t.f[i] + t.g[j] - cost(i, j)) / lambda);
   EXPECT_LE((t.plan - expected).lpNorm<1>(), 1e-12);
   EXPECT_NEAR(t.result.cost, t.plan.cwiseProduct(cost).sum(), 1e-13);
   EXPECT_NEAR(t.result.cost - lambda * t.result.entropy, primal(t.plan, cost, lambda), 1e-12);
@@ -73,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Transport, EveryRatio, testing::Values(1e-3, 1, 10, 100
 TEST(Transport, TheGapBoundsTheTruth) {
   const Matrix cost = random_cost(30, 30, 7);
   const double lambda = 0.05;
-  const TransportPlan tight = transport(cost, {}, {}, lambda, {.tolerance = 1e-14, .keep_going = {}});
+  const TransportPlan tight =
+      transport(cost, {}, {}, lambda, {.tolerance = 1e-14, .keep_going = {}});
   const double optimum = primal(tight.plan, cost, lambda);
   double last_gap = std::numeric_limits<double>::infinity();
   for (const double tolerance : {1e-1, 1e-3, 1e-6, 1e-9}) {

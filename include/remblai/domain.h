@@ -1,4 +1,5 @@
-// What the caller brings: two clouds of points, and the matrices that may stand for prior or metric.
+// What the caller brings: two clouds of points, and the matrices that may stand for prior or
+// metric.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// The ground metric: a symmetric positive definite A (d x d), kept as a factor in the span of the data.
+// The ground metric: a symmetric positive definite A (d x d), kept as a factor in the span of the
+// data.
 #pragma once
 
 #include "remblai/types.h"
@@ -11,12 +12,12 @@ namespace remblai {
 /// the range of double for data between 1e-100 and 1e100. The points of the two domains differ only
 /// inside the span of V.
 struct Metric {
-  Vector origin;         ///< d
-  double length = 1;     ///< power of two near the largest coordinate
-  Matrix basis;          ///< V, d x r; empty: r = d and V = I
-  Matrix factor;         ///< F, r x r; empty: F = I
-  double unit = 1;       ///< squared distance = unit |F V'(x - y)/length|^2 inside the span
-  double outside = 1;    ///< the multiple of I outside the span
+  Vector origin;       ///< d
+  double length = 1;   ///< power of two near the largest coordinate
+  Matrix basis;        ///< V, d x r; empty: r = d and V = I
+  Matrix factor;       ///< F, r x r; empty: F = I
+  double unit = 1;     ///< squared distance = unit |F V'(x - y)/length|^2 inside the span
+  double outside = 1;  ///< the multiple of I outside the span
 
   Index dimension() const { return origin.size(); }
   Index rank() const { return basis.size() ? basis.cols() : dimension(); }
@@ -24,8 +25,8 @@ struct Metric {
   /// V'(x - origin)/length for each row x: (n x d) -> (n x r).
   Matrix coordinates(const Matrix& points) const;
 
-  /// F V'(x - origin)/length: the squared Euclidean distance of two rows is cost/unit, up to the part
-  /// outside the span, which is the same for every point of the two domains.
+  /// F V'(x - origin)/length: the squared Euclidean distance of two rows is cost/unit, up to the
+  /// part outside the span, which is the same for every point of the two domains.
   Matrix embed(const Matrix& points) const;
 
   /// |a_i - b_j|_A for all rows of a and b, exact in the whole space. O(|a||b| r).

@@ -16,8 +16,8 @@ namespace remblai {
 /// the units of the data and the prior.
 struct Step {
   int step = 0;  ///< from 1
-  /// transport_cost + prior_term + ridge_term - lambda entropy. Never rises when the inner solves are
-  /// tight and the geodesic weight is 1/2.
+  /// transport_cost + prior_term + ridge_term - lambda entropy. Never rises when the inner solves
+  /// are tight and the geodesic weight is 1/2.
   double objective = 0;
   double transport_cost = 0;    ///< <G, cost> = <A, C>
   double entropy = 0;           ///< -sum G ln G
@@ -27,9 +27,9 @@ struct Step {
   double target_error = 0;      ///< L1 error of the column sums
   double duality_gap = 0;       ///< upper bound for the transport problem of this step, >= 0
   double riccati_residual = 0;  ///< |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric
-  double metric_change = 0;     ///< affine-invariant distance to the last metric; 0 at the first step
-  double condition = 1;         ///< condition number of A
-  int inner_iterations = 0;     ///< passes over the matrix
+  double metric_change = 0;  ///< affine-invariant distance to the last metric; 0 at the first step
+  double condition = 1;      ///< condition number of A
+  int inner_iterations = 0;  ///< passes over the matrix
   bool inner_converged = false;
   double seconds = 0;
 };

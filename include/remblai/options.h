@@ -1,5 +1,6 @@
 // How to fit: every knob, its default and its help text, in one list.
-// The command line, the report and the bindings are made from for_each_option; none repeats a default.
+// The command line, the report and the bindings are made from for_each_option; none repeats a
+// default.
 #pragma once
 
 #include <array>
@@ -14,17 +15,26 @@ enum class KnnMetric { model, euclidean };
 enum class Preprocess { none, l2, zscore };
 enum class InnerTolerance { adaptive, tight };
 
-/// The spelling of each value of an enum, in order; the same in C++, on the command line and in files.
+/// The spelling of each value of an enum, in order; the same in C++, on the command line and in
+/// files.
 constexpr std::array<std::string_view, 5> names(MetricChoice) {
   return {"learned", "identity", "w", "w-inverse", "given"};
 }
 constexpr std::array<std::string_view, 4> names(PriorChoice) {
   return {"identity", "w", "w-inverse", "given"};
 }
-constexpr std::array<std::string_view, 2> names(Unit) { return {"relative", "absolute"}; }
-constexpr std::array<std::string_view, 2> names(KnnMetric) { return {"model", "euclidean"}; }
-constexpr std::array<std::string_view, 3> names(Preprocess) { return {"none", "l2", "zscore"}; }
-constexpr std::array<std::string_view, 2> names(InnerTolerance) { return {"adaptive", "tight"}; }
+constexpr std::array<std::string_view, 2> names(Unit) {
+  return {"relative", "absolute"};
+}
+constexpr std::array<std::string_view, 2> names(KnnMetric) {
+  return {"model", "euclidean"};
+}
+constexpr std::array<std::string_view, 3> names(Preprocess) {
+  return {"none", "l2", "zscore"};
+}
+constexpr std::array<std::string_view, 2> names(InnerTolerance) {
+  return {"adaptive", "tight"};
+}
 
 template <class Enum>
 constexpr std::string_view name(Enum value) {
@@ -40,7 +50,7 @@ struct Options {
   double ridge = 0.1;
   Unit ridge_unit = Unit::relative;
   double geodesic = 0.5;
-  int steps = 50;
+  int steps = 100;
   double tolerance = 1e-6;
   double outer_tolerance = 1e-2;
   InnerTolerance inner = InnerTolerance::adaptive;
@@ -71,7 +81,8 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("tolerance", o.tolerance, "L1 error of both marginals at the end");
   visit("outer-tolerance", o.outer_tolerance,
         "stop when a step changes every squared distance by less than this share");
-  visit("inner", o.inner, "plans between the first and the last step: adaptive tolerance, or tight");
+  visit("inner", o.inner,
+        "plans between the first and the last step: adaptive tolerance, or tight");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
   visit("preprocess", o.preprocess,

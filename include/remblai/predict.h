@@ -7,9 +7,9 @@
 
 namespace remblai {
 
-/// k-nearest neighbours (Options::neighbours, Options::knn_metric) among the mapped source points of
-/// positive weight. The majority wins; among labels with equally many votes the one of the nearest
-/// voter. Throws Error when the model has no labels.
+/// k-nearest neighbours (Options::neighbours, Options::knn_metric) among the mapped source points
+/// of positive weight. The majority wins; among labels with equally many votes the one of the
+/// nearest voter. Throws Error when the model has no labels.
 Labels predict(const Model& model, const Matrix& points);
 
 /// The same rule between any labelled and unlabelled points, Euclidean.

@@ -15,7 +15,8 @@ struct Scaler {
   /// l2: rows divided by their length (a zero row stays zero). zscore: columns standardised.
   Matrix apply(const Matrix& points) const;
 
-  /// Back to the caller's coordinates. zscore is undone; l2 cannot be and leaves the points as they are.
+  /// Back to the caller's coordinates. zscore is undone; l2 cannot be and leaves the points as they
+  /// are.
   Matrix undo(const Matrix& points) const;
 };
 

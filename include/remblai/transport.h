@@ -1,5 +1,6 @@
 // The transport step: entropic optimal transport between two weighted point sets for a given cost.
-//   min over G in Pi(p, q) of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j - c_ij)/lambda)
+//   min over G in Pi(p, q) of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j -
+//   c_ij)/lambda)
 #pragma once
 
 #include <functional>
@@ -9,8 +10,8 @@
 namespace remblai {
 
 struct TransportOptions {
-  double tolerance = 1e-6;   ///< largest L1 error of either marginal
-  int max_passes = 100000;   ///< most sweeps over the matrix
+  double tolerance = 1e-6;  ///< largest L1 error of either marginal
+  int max_passes = 100000;  ///< most sweeps over the matrix
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going;
 };
@@ -21,15 +22,15 @@ struct TransportResult {
   double cost = 0;          ///< <G, c>
   double entropy = 0;       ///< -sum G ln G
   double dual = 0;          ///< value of the dual at (f, g): a lower bound of the optimum
-  double gap = 0;           ///< upper bound of primal minus dual, from G rounded onto Pi(p, q); >= 0
-  int passes = 0;           ///< sweeps over the matrix
+  double gap = 0;  ///< upper bound of primal minus dual, from G rounded onto Pi(p, q); >= 0
+  int passes = 0;  ///< sweeps over the matrix
   bool converged = false;
   bool stopped = false;  ///< by keep_going
 };
 
-/// One entropic problem after another between the same two weighted sets. The potentials of the last
-/// solve are the start of the next, so a sequence of nearby costs is cheap. Holds two m x n matrices.
-/// The same bits come out for every number of threads.
+/// One entropic problem after another between the same two weighted sets. The potentials of the
+/// last solve are the start of the next, so a sequence of nearby costs is cheap. Holds two m x n
+/// matrices. The same bits come out for every number of threads.
 class Transport {
  public:
   /// Weights strictly positive, each summing to 1.
