@@ -90,6 +90,11 @@ if(REMBLAI_BUILD_CLI)
     set_tests_properties(Cli.numpy_opens_a_model PROPERTIES SKIP_RETURN_CODE 77 LABELS fast)
   endif()
 
+  add_test(NAME Cli.the_quick_start_of_the_readme
+           COMMAND bash ${PROJECT_SOURCE_DIR}/tests/cli/readme_quick_start.sh ${PROJECT_SOURCE_DIR}
+                   ${PROJECT_BINARY_DIR})
+  set_tests_properties(Cli.the_quick_start_of_the_readme PROPERTIES LABELS slow)
+
   add_test(
     NAME Install.a_consumer_project_builds_and_runs
     COMMAND

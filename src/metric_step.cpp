@@ -1,6 +1,7 @@
 // The closed form of the metric step and the numbers that judge it.
 #include "metric_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -31,42 +32,37 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   if (!spectrum.ok) return a;
   a.mu = std::move(spectrum.values);
   a.vectors = std::move(spectrum.vectors);
-  const double largest = a.mu[rank_ - 1];
-  if (!(a.mu[0] > 1e-15 * largest)) return a;
-  a.ok = true;
+  a.ok = a.mu[0] > 1e-15 * a.mu[rank_ - 1];
+  if (!a.ok) return a;
 
   const Vector root = a.mu.array().pow((t_ - 1) / 2);
-  // Q diag(root) Q' L'
-  const Matrix half =
-      linalg::multiply(a.vectors * root.asDiagonal(), a.vectors, Op::none, Op::transpose);
-  a.factor = plain ? half : linalg::multiply(half, prior_.lower, Op::none, Op::transpose);
+  a.factor = plain ? Matrix(a.vectors.transpose())
+                   : linalg::multiply(a.vectors, prior_.lower, Op::transpose, Op::transpose);
+  a.factor = root.asDiagonal() * a.factor;
   const Matrix inside = linalg::gram(a.factor);
-
-  const Vector plain_values = root.cwiseAbs2();
-  double low = 1, high = 1;
+  const Vector values = plain ? Vector(root.cwiseAbs2().reverse()) : linalg::eigenvalues(inside);
+  double low = values.minCoeff(), high = values.maxCoeff();
+  a.prior_term = a.mu.array().pow(1 - t_).sum();
+  a.trace = inside.trace();
   if (missing_ > 0) {
     a.outside = std::pow(ridge_, t_ - 1) * std::pow(prior_.outside, t_);
-    a.prior_term = missing_ * prior_.outside / a.outside;
-    a.trace = missing_ * a.outside;
-    low = high = a.outside;
-  }
-  a.prior_term += a.mu.array().pow(1 - t_).sum();
-  a.trace += inside.trace();
-  const Vector values = plain ? Vector(plain_values.reverse()) : linalg::eigenvalues(inside);
-  if (values.size()) {
-    low = missing_ > 0 ? std::min(low, values[0]) : values[0];
-    high = missing_ > 0 ? std::max(high, values[rank_ - 1]) : values[rank_ - 1];
+    a.prior_term += missing_ * prior_.outside / a.outside;
+    a.trace += missing_ * a.outside;
+    low = std::min(low, a.outside);
+    high = std::max(high, a.outside);
   }
   a.condition = high / low;
-
-  Matrix difference = linalg::multiply(inside, linalg::multiply(c, inside));
-  if (plain)
-    difference.diagonal().array() -= 1;
-  else
-    difference -= prior_.inside;
-  a.residual =
-      t_ == 0.5 ? difference.norm() / prior_norm_ : std::numeric_limits<double>::quiet_NaN();
+  a.residual = t_ == 0.5 ? residual(inside, c) : std::numeric_limits<double>::quiet_NaN();
   return a;
+}
+
+double MetricStep::residual(const Matrix& a, const Matrix& c) const {
+  Matrix difference = linalg::multiply(a, linalg::multiply(c, a));
+  if (prior_.inside.size())
+    difference -= prior_.inside;
+  else
+    difference.diagonal().array() -= 1;
+  return difference.norm() / prior_norm_;
 }
 
 // F_b F_a^-1 has the singular values of diag(mu_b^((t-1)/2)) Q_b'Q_a diag(mu_a^((1-t)/2)).

@@ -1,5 +1,6 @@
 // The metric step: A = C^-1 #_t D in closed form, from one symmetric eigen-decomposition.
-// With D = L L' and M = L'CL = Q diag(mu) Q':  A = L M^(t-1) L',  F = M^((t-1)/2) L',  F'F = A.
+// With D = L L' and M = L'CL = Q diag(mu) Q':  A = L M^(t-1) L' = F'F,  F = diag(mu)^((t-1)/2)
+// Q'L'.
 #pragma once
 
 #include "space.h"
@@ -38,6 +39,8 @@ class MetricStep {
   MetricChange change(const LearnedMetric& a, const LearnedMetric& b) const;
 
  private:
+  double residual(const Matrix& a, const Matrix& c) const;
+
   const SpanMatrix& prior_;
   double ridge_, t_;
   Index rank_;
