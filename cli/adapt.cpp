@@ -44,7 +44,8 @@ Labels label(const Model& model, const Matrix& points, bool through_plan) {
 Scored load_test(const Arguments& arguments, Index dimension) {
   Scored test;
   if (arguments.test.empty()) return test;
-  test.points = load_points(arguments.test, arguments.test_labels, arguments.fit.transpose);
+  test.points = load_points(arguments.test, arguments.fit.transpose, arguments.fit.skip,
+                            {arguments.test_labels});
   require_dimension("--test", test.points.cols(), "--source", dimension);
   if (!arguments.test_labels.empty()) {
     test.truth = load_labels(arguments.test_labels, "--test-labels", test.points.rows());
@@ -115,6 +116,7 @@ void add_adapt(CLI::App& app, Action& action) {
       ->needs("--test");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");
   add_file(command, "--target-weights", fit.target_weights, "a weight for each target point");
+  add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
   add_flag(command, "--save-plan", arguments->save_plan, "write the transport plan to plan.npy",
            group::files);

@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 
 #include "remblai/error.h"
 #include "remblai/io.h"
@@ -156,6 +155,16 @@ void add_transpose(CLI::App& command, bool& transpose) {
            group::files);
 }
 
+void add_skip(CLI::App& command, std::vector<std::string>& names) {
+  command
+      .add_option("--skip", names,
+                  "leave out this column of a .csv of points, by name or by index from 0; may be "
+                  "given several times")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(group::files);
+}
+
 void add_propagate(CLI::App& command, bool& propagate) {
   add_flag(command, "--propagate", propagate,
            "labels through the transport plan, not from nearest neighbours", group::prediction);
@@ -183,29 +192,8 @@ std::vector<std::string> flags_of(const CLI::App& command) {
 }
 
 std::string suggestion(std::string_view text, const std::vector<std::string>& candidates) {
-  const auto edits = [&](std::string_view other) {
-    std::vector<std::size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t j = 0; j < other.size(); ++j) {
-        const std::size_t change = diagonal + (text[i] != other[j]);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
-      }
-    }
-    return row.back();
-  };
-  const std::string* best = nullptr;
-  std::size_t fewest = std::max<std::size_t>(2, text.size() / 2) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t count = edits(candidate);
-    if (count < fewest && count < candidate.size()) {
-      fewest = count;
-      best = &candidate;
-    }
-  }
-  return best ? fmt::format(" (did you mean '{}'?)", *best) : "";
+  const std::string nearest = io::nearest_name(text, candidates);
+  return nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest);
 }
 
 }  // namespace remblai::cli

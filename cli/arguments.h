@@ -28,7 +28,8 @@ inline constexpr const char* running = "Running";
 struct FitArguments {
   std::string source, source_labels, source_weights;
   std::string target, target_labels, target_weights;
-  std::string metric, prior;  ///< files, where Options says `given`
+  std::string metric, prior;      ///< files, where Options says `given`
+  std::vector<std::string> skip;  ///< columns of points
   bool transpose = false;
   Options options;
 };
@@ -54,6 +55,7 @@ void add_options(CLI::App& command, Options& options, std::initializer_list<std:
                  const std::string& default_text = "");
 
 void add_transpose(CLI::App& command, bool& transpose);
+void add_skip(CLI::App& command, std::vector<std::string>& names);
 void add_propagate(CLI::App& command, bool& propagate);
 void add_quiet(CLI::App& command, bool& quiet);
 void add_json(CLI::App& command, bool& json);

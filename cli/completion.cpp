@@ -23,7 +23,7 @@ Values values_of(const CLI::Option& option) {
   for (const std::string& part : CLI::detail::split(option.get_type_name(), '|')) {
     if (part == "FILE" || part == "DIR") {
       values.files = true;
-    } else if (part != "NUMBER" && part != "INTEGER") {
+    } else if (part != "NUMBER" && part != "INTEGER" && part != "NAME") {
       values.words.push_back(part);
     }
   }

@@ -17,15 +17,10 @@ namespace remblai::cli {
 namespace fs = std::filesystem;
 namespace {
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return a == b || fs::equivalent(a, b, ignored);
-}
-
 Domain load_domain(const std::string& name, const std::string& points, const std::string& labels,
-                   const std::string& weights, bool transpose) {
+                   const std::string& weights, const FitArguments& arguments) {
   Domain domain;
-  domain.points = load_points(points, labels, transpose);
+  domain.points = load_points(points, arguments.transpose, arguments.skip, {labels, weights});
   if (!weights.empty()) domain.weights = io::read_vector(weights);
   domain.validate(name);
   return domain;
@@ -48,15 +43,11 @@ Matrix load_square(const std::string& flag, const std::string& spec, Index dimen
 
 }  // namespace
 
-Matrix load_points(const std::string& spec, const std::string& labels, bool transpose) {
-  std::string without;
-  if (!labels.empty()) {
-    const io::Spec points_at = io::parse_spec(spec), labels_at = io::parse_spec(labels);
-    if (!labels_at.name.empty() && same_file(points_at.path, labels_at.path)) {
-      without = points_at.path + ":" + labels_at.name;
-    }
-  }
-  return io::read_points(spec, transpose, without);
+Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,
+                   std::vector<std::string> other) {
+  const std::string path = io::parse_spec(spec).path;
+  for (const std::string& name : skip) other.push_back(path + ":" + name);
+  return io::read_points(spec, transpose, other);
 }
 
 Labels load_labels(const std::string& spec, const std::string& flag, Index points) {
@@ -75,8 +66,8 @@ void require_dimension(const std::string& flag, Index columns, const std::string
   if (columns == dimension) return;
   throw Error(
       fmt::format("{}: the points have {} coordinates, but those of {} have {}; both need the same "
-                  "(--transpose if points are columns; a label column in a .csv is left out when "
-                  "the labels flag names it as FILE:COLUMN)",
+                  "(--transpose if points are columns; a column of a .csv is left out when --skip "
+                  "names it, or the flag of labels or weights as FILE:COLUMN)",
                   flag, columns, other, dimension));
 }
 
@@ -84,13 +75,13 @@ Problem load_problem(const FitArguments& arguments) {
   arguments.options.validate();
   Problem problem;
   problem.source = load_domain("source", arguments.source, arguments.source_labels,
-                               arguments.source_weights, arguments.transpose);
+                               arguments.source_weights, arguments);
   if (!arguments.source_labels.empty()) {
     problem.source.labels =
         load_labels(arguments.source_labels, "--source-labels", problem.source.size());
   }
   problem.target = load_domain("target", arguments.target, arguments.target_labels,
-                               arguments.target_weights, arguments.transpose);
+                               arguments.target_weights, arguments);
   const Index dimension = problem.source.dimension();
   require_dimension("--target", problem.target.dimension(), "--source", dimension);
   if (arguments.options.metric == MetricChoice::given) {

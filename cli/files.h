@@ -10,8 +10,10 @@
 
 namespace remblai::cli {
 
-/// Points of `spec`; when `labels` names a column of the same file, without that column.
-Matrix load_points(const std::string& spec, const std::string& labels, bool transpose);
+/// Points of `spec` without the columns called `skip`, and without those that `other` specs
+/// (labels, weights) take from the same file.
+Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,
+                   std::vector<std::string> other = {});
 
 /// Labels of `spec`, one for each of `points` points. `flag` is how the user calls them.
 Labels load_labels(const std::string& spec, const std::string& flag, Index points);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -66,14 +67,23 @@ void describe_values(const io::Array& array) {
 
 std::string shape_of(const io::Array& array) {
   if (array.shape.empty()) return "one number";
-  if (array.shape.size() == 1) return fmt::format("{} numbers", array.shape[0]);
-  return fmt::format("{}", fmt::join(array.shape, " x "));
+  if (array.shape.size() > 1) return fmt::format("{}", fmt::join(array.shape, " x "));
+  return fmt::format("{} {}", array.shape[0], array.type == "text" ? "fields" : "numbers");
+}
+
+/// By the end of the name, in any case, as the readers know the format.
+bool has_extension(const std::string& path, std::string_view extension) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  return path.size() >= extension.size() &&
+         std::equal(extension.rbegin(), extension.rend(), path.rbegin(),
+                    [&](char a, char b) { return a == lower(b); });
 }
 
 /// Reads the numbers of one array and describes them, or says why they cannot be taken.
 void describe(const std::string& path, io::Array array) {
-  fmt::print("{}{}, {}\n", array.name.empty() ? "" : array.name + ": ", shape_of(array),
-             array.type);
+  const bool plain = array.type == "number";  // of a .csv, whose fields have no other type
+  fmt::print("{}{}{}\n", array.name.empty() ? "" : array.name + ": ", shape_of(array),
+             plain ? "" : ", " + array.type);
   if (array.shape.size() > 1) {
     const Index rows = array.shape[0];
     Index columns = 1;
@@ -93,7 +103,7 @@ void describe(const std::string& path, io::Array array) {
 /// With their numbers where that takes one reading, as it does when all arrays of an .npz are
 /// numbers.
 std::vector<io::Array> arrays_of(const std::string& path) {
-  if (!path.ends_with(".npz")) return io::list(path);
+  if (!has_extension(path, ".npz")) return io::list(path);
   std::vector<io::Array> arrays;
   try {
     for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
@@ -112,12 +122,17 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
   if (names.size() > most_names) names.resize(most_names);
   fmt::print("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
              width > std::ssize(names) ? ", ..." : "");
-  describe(path, {"", "text", {rows, width}, {}});
+  const auto text = std::count_if(columns.begin(), columns.end(),
+                                  [](const io::Array& column) { return column.type == "text"; });
+  const std::string type = text > 0 ? fmt::format("text in {} of the columns", text) : "numbers";
+  describe(path, {"", type, {rows, width}, {}});
 }
 
 void describe_data(const std::string& path) {
   std::vector<io::Array> arrays = arrays_of(path);
-  if (path.ends_with(".csv") || path.ends_with(".tsv")) return describe_table(path, arrays);
+  if (has_extension(path, ".csv") || has_extension(path, ".tsv")) {
+    return describe_table(path, arrays);
+  }
   fmt::print("{}: {} {} of numbers\n", path, arrays.size(),
              arrays.size() == 1 ? "array" : "arrays");
   for (io::Array& array : arrays) describe(path, std::move(array));
@@ -131,7 +146,7 @@ void describe_one(const io::Spec& spec) {
   // The index of a column, or a name that is not there, which the reader refuses.
   Matrix values = io::read_points(spec.path + ":" + spec.name);
   const Index rows = values.rows();
-  describe(spec.path, {spec.name, "text", {rows}, std::move(values)});
+  describe(spec.path, {spec.name, "number", {rows}, std::move(values)});
 }
 
 void describe_model(const std::string& path) {

@@ -12,21 +12,27 @@
 #include "files.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
+#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
 
 struct Arguments {
   std::string model, points, out;
+  std::vector<std::string> skip;
   bool transpose = false, inverse = false, quiet = false;
+  Options options;  // only what was given on the command line counts
 };
 
-int run(const Arguments& arguments) {
+int run(const Arguments& arguments, const CLI::App& command) {
   require_writable(arguments.out, ".npy");
-  const Model model = load(arguments.model);
+  Model model = load(arguments.model);
+  if (command.count("--threads")) model.options.threads = arguments.options.threads;
+  model.options.validate();
+  set_threads(model.options.threads);
   Matrix points;
   if (!arguments.points.empty()) {
-    points = load_points(arguments.points, "", arguments.transpose);
+    points = load_points(arguments.points, arguments.transpose, arguments.skip);
     require_dimension("--points", points.cols(), "--model", model.metric.dimension());
   } else if (arguments.inverse) {
     points = model.scaler.undo(model.target.points);
@@ -52,12 +58,16 @@ void add_map(CLI::App& app, Action& action) {
   add_file(command, "--out", arguments->out, "the moved points, an .npy file")->required();
   add_file(command, "--points", arguments->points,
            "points to move, one a row; without it those that the model was fitted on");
+  add_skip(command, arguments->skip);
   add_transpose(command, arguments->transpose);
   add_flag(command, "--inverse", arguments->inverse,
            "from the target domain into the source domain", group::method);
+  add_options(command, arguments->options, {"threads"}, "the model's own");
   add_quiet(command, arguments->quiet);
   add_help(command);
-  command.callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command.callback([arguments, &action, &command] {
+    action = [arguments, &command] { return run(*arguments, command); };
+  });
 }
 
 }  // namespace remblai::cli

@@ -13,12 +13,14 @@
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
+#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
 
 struct Arguments {
   std::string model, points, out;
+  std::vector<std::string> skip;
   bool transpose = false, propagate = false, quiet = false;
   Options options;  // only what was given on the command line counts
 };
@@ -34,7 +36,8 @@ int run(const Arguments& arguments, const CLI::App& command) {
   if (command.count("--knn-metric")) model.options.knn_metric = arguments.options.knn_metric;
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
-  const Matrix points = load_points(arguments.points, "", arguments.transpose);
+  set_threads(model.options.threads);
+  const Matrix points = load_points(arguments.points, arguments.transpose, arguments.skip);
   require_dimension("--points", points.cols(), "--model", model.metric.dimension());
 
   const Labels labels =
@@ -55,6 +58,7 @@ void add_predict(CLI::App& app, Action& action) {
       ->required();
   add_file(command, "--points", arguments->points, "target points, one a row")->required();
   add_file(command, "--out", arguments->out, "the labels, an .npy file")->required();
+  add_skip(command, arguments->skip);
   add_transpose(command, arguments->transpose);
   add_options(command, arguments->options, {"neighbours", "knn-metric", "threads"},
               "the model's own");

@@ -74,14 +74,16 @@ void ProgressLine::show(const std::string& line) {
 }
 
 std::string ProgressLine::text(const Progress& progress) const {
-  std::string line = fmt::format("{}step {}/{}", title_, progress.step, progress.steps);
+  std::string line = progress.steps == 1
+                         ? fmt::format("{}pass {}", title_, progress.inner_iterations)
+                         : fmt::format("{}step {}/{}", title_, progress.step, progress.steps);
   if (Interrupt::requested()) return line + "  stopping (Ctrl-C again ends at once)";
   if (done_ > 0) line += fmt::format("  objective {:.6g}", objective_);
   line += fmt::format("  marginal error {:.1e}  elapsed {}", progress.marginal_error,
                       duration(progress.seconds));
-  if (done_ > 0) {
+  if (done_ > 0 && progress.steps > 1) {
     const double left = done_at_ / done_ * progress.steps - progress.seconds;
-    line += fmt::format("  at most {} left", duration(std::max(left, 0.0)));
+    line += fmt::format("  about {} left", duration(std::max(left, 0.0)));
   }
   return line;
 }

@@ -71,21 +71,30 @@ void visit_conditionals(const Model& model, Direction direction, const Matrix& p
   });
 }
 
+// With lambda = 0 the barycentre belongs to the nearest point of the model; what lies between the
+// two is kept, so that new points do not collapse onto the old.
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points) {
-  const Matrix& other = direction == Direction::forward ? model.target.points : model.source.points;
+  const bool forward = direction == Direction::forward;
+  const Matrix& other = forward ? model.target.points : model.source.points;
   Matrix mapped(points.rows(), other.cols());
   visit_conditionals(model, direction, points, [&](Index first, const Matrix& weights) {
     mapped.middleRows(first, weights.rows()) = linalg::multiply(weights, other);
   });
-  return mapped;
+  if (model.lambda > 0) return mapped;
+  const Matrix& own = forward ? model.source.points : model.target.points;
+  return mapped + points - own(nearest_moved(model, direction, points), Eigen::all);
 }
 
 Matrix source_barycentres(const Model& model) {
   Matrix mapped = barycentres(model, Direction::forward, model.source.points);
   if (model.lambda > 0) return mapped;
-  const Matrix rows = exact_conditionals(model, true);
-  for (Index i = 0; i < rows.rows(); ++i)
-    if (rows.row(i).sum() > 0) mapped.row(i) = rows.row(i) * model.target.points;
+  Matrix sums = Matrix::Zero(mapped.rows(), mapped.cols());
+  Vector masses = Vector::Zero(mapped.rows());
+  for (const Mass& mass : model.exact) {
+    sums.row(mass.source) += mass.amount * model.target.points.row(mass.target);
+    masses[mass.source] += mass.amount;
+  }
+  for (const Index i : positive_entries(masses)) mapped.row(i) = sums.row(i) / masses[i];
   return mapped;
 }
 

@@ -14,13 +14,15 @@ enum class Direction { forward, backward };
 /// domain; each row sums to 1.
 using ConditionalVisitor = std::function<void(Index first, const Matrix& weights)>;
 
-/// Visits the points (preprocessed coordinates) in blocks of bounded memory. Forward: points of the
-/// source domain, weights over the target, softmax_j((g_j - cost_j)/lambda); backward the same with
-/// f. With lambda = 0 a point gets the distribution of the nearest point of its domain.
+/// Visits the points (preprocessed coordinates) in blocks of bounded memory (with lambda = 0 the
+/// plan is held once, m x n). Forward: points of the source domain, weights over the target,
+/// softmax_j((g_j - cost_j)/lambda); backward the same with f. With lambda = 0 a point gets the
+/// distribution of the nearest point of its domain.
 void visit_conditionals(const Model& model, Direction direction, const Matrix& points,
                         const ConditionalVisitor& visit);
 
-/// The averages of the other domain under these distributions, in preprocessed coordinates.
+/// The averages of the other domain under these distributions, in preprocessed coordinates; with
+/// lambda = 0 moved by what lies between a point and the nearest one of the model.
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points);
 
 /// The same for the source points of the model, each by its own row of the plan: with lambda = 0

@@ -61,7 +61,7 @@ std::vector<Index> positive_entries(const Vector& weights) {
 Vector Domain::probabilities() const {
   if (weights.size() == 0) return Vector::Constant(size(), 1.0 / static_cast<double>(size()));
   const Vector scaled = weights / weights.maxCoeff();
-  return scaled / scaled.sum();
+  return (scaled.array() < 1e-100).select(0, scaled / scaled.sum());
 }
 
 }  // namespace remblai

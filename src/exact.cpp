@@ -36,12 +36,13 @@ Integers whole_weights(const Vector& weights) {
 
 }  // namespace
 
-ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) {
+ExactPlan exact_transport(const Matrix& cost, const Vector& source_weights,
+                          const Vector& target_weights) {
   const Index m = cost.rows(), n = cost.cols();
-  if (p.size() != m || q.size() != n || m == 0 || n == 0)
+  if (source_weights.size() != m || target_weights.size() != n || m == 0 || n == 0)
     throw Error(
         fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree", m, n,
-                    p.size(), q.size()));
+                    source_weights.size(), target_weights.size()));
   require_finite(cost, "cost");
   constexpr double bytes_per_pair = 80;
   const double needed = bytes_per_pair * static_cast<double>(m) * static_cast<double>(n);
@@ -50,7 +51,19 @@ ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) 
         fmt::format("lambda: 0 (exact transport) between {} and {} points needs {:.1f} GiB, more "
                     "than there is; give a positive lambda or fewer points",
                     m, n, needed / 0x1p30));
-  const double largest = cost.cwiseAbs().maxCoeff();
+  const Domain sources{Matrix::Zero(m, 1), {}, source_weights};
+  const Domain targets{Matrix::Zero(n, 1), {}, target_weights};
+  sources.validate("source");
+  targets.validate("target");
+  const Vector p = sources.probabilities();
+  const Vector q = targets.probabilities();
+
+  // What is common to a row or a column does not matter to the plan, only to the potentials.
+  const Vector row_least = cost.rowwise().minCoeff();
+  Matrix rest = cost.colwise() - row_least;
+  const Vector column_least = rest.colwise().minCoeff().transpose();
+  rest.rowwise() -= column_least.transpose();
+  const double largest = rest.maxCoeff();
   const double unit = largest > 0 ? std::ldexp(largest, -40) : 1;
   const double mass_unit = std::ldexp(1.0, -50);
 
@@ -79,7 +92,7 @@ ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) 
   Graph::ArcMap<std::int64_t> costs(graph);
   for (Index i = 0; i < m; ++i)
     for (Index j = 0; j < n; ++j)
-      costs[graph.arcFromId(static_cast<int>(i * n + j))] = std::llround(cost(i, j) / unit);
+      costs[graph.arcFromId(static_cast<int>(i * n + j))] = std::llround(rest(i, j) / unit);
 
   lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t> simplex(graph);
   const auto outcome = simplex.supplyMap(balance).costMap(costs).run();
@@ -98,10 +111,11 @@ ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q) 
   plan.f.resize(m);
   plan.g.resize(n);
   for (Index i = 0; i < m; ++i)
-    plan.f[i] =
-        -unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(i))));
+    plan.f[i] = row_least[i] - unit * static_cast<double>(
+                                          simplex.potential(graph.nodeFromId(static_cast<int>(i))));
   for (Index j = 0; j < n; ++j)
     plan.g[j] =
+        column_least[j] +
         unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(m + j))));
   plan.gap = std::max(0.0, plan.cost - p.dot(plan.f) - q.dot(plan.g));
   return plan;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <thread>
 
 #include "linalg.h"
 #include "memory.h"
@@ -16,6 +15,7 @@
 #include "moment.h"
 #include "pairs.h"
 #include "remblai/error.h"
+#include "remblai/threads.h"
 #include "remblai/transport.h"
 #include "space.h"
 
@@ -91,17 +91,10 @@ void Fit::prepare() {
                     "GiB are free; fit on fewer points and map the others afterwards",
                     problem_.source.size(), problem_.target.size(), needed / 0x1p30,
                     available_memory() / 0x1p30));
-  threads_ = options_.threads > 0
-                 ? options_.threads
-                 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  linalg::set_threads(threads_);
+  threads_ = set_threads(options_.threads);
 
   model_.options = options_;
-  const auto support = [](const Domain& domain) -> Matrix {
-    return domain.points(positive_entries(domain.probabilities()), Eigen::all);
-  };
-  model_.scaler =
-      fit_scaler(options_.preprocess, support(problem_.source), support(problem_.target));
+  model_.scaler = fit_scaler(options_.preprocess, problem_.source, problem_.target);
   model_.source = {model_.scaler.apply(problem_.source.points), problem_.source.labels,
                    problem_.source.probabilities()};
   model_.target = {model_.scaler.apply(problem_.target.points), problem_.target.labels,
@@ -130,14 +123,22 @@ void Fit::first_metric() {
   const bool relative = options_.lambda_unit == Unit::relative;
   lambda_ = relative ? options_.lambda * mean_cost() : options_.lambda / unit;
   model_.lambda = relative ? lambda_ * unit : options_.lambda;
+  const double tiny = std::numeric_limits<double>::min();
+  if (options_.lambda > 0 &&
+      !(lambda_ > tiny && model_.lambda > tiny && std::isfinite(model_.lambda)))
+    throw Error(
+        fmt::format("lambda: {} ({}) comes to {:.1e} in units of the cost, which double precision "
+                    "cannot hold; give another lambda or rescale the data",
+                    options_.lambda, name(options_.lambda_unit), model_.lambda));
   if (learned() && options_.seed != 0) use_first(first_plan(space_, options_.seed));
 }
 
 void Fit::learned_metric() {
-  const Matrix c0 = second_moment(space_, first_plan(space_, 0));
+  const PlanMoments independent = first_plan(space_, 0);
+  const double trace = second_moment(space_, independent).trace();
   const double length = space_.frame.length;
   // All points may be one point; then any unit will do.
-  const double mean = c0.trace() > 0 ? c0.trace() / static_cast<double>(space_.dimension()) : 1;
+  const double mean = trace > 0 ? trace / static_cast<double>(space_.dimension()) : 1;
   const bool relative = options_.ridge_unit == Unit::relative;
   ridge_ = relative ? options_.ridge * mean : options_.ridge / length / length;
   model_.ridge = relative ? ridge_ * length * length : options_.ridge;
@@ -152,7 +153,7 @@ void Fit::learned_metric() {
   model_.metric.unit = size * length * length;
   prior_scale_ = space_.reference.scale / size;
   metric_step_ = std::make_unique<MetricStep>(space_, ridge_, t);
-  use_first(first_plan(space_, 0));
+  use_first(independent);
 }
 
 // A ridge too small for the data is the caller's to mend; later on it is a status.
@@ -223,14 +224,14 @@ bool Fit::alternate() {
   record.seconds = seconds_since(begin);
   complete(record);
   model_.history.push_back(record);
-  if (!std::isfinite(record.objective)) {
-    finish(Outcome::diverged, "the objective is not finite; give a larger --lambda or --ridge");
-    return false;
-  }
   if (!report(&model_.history.back(), record.inner_iterations, record.source_error))
     stopped_ = true;
   if (stopped_) {
     finish(Outcome::stopped, fmt::format("stopped on request after step {}", record.step));
+    return false;
+  }
+  if (!std::isfinite(record.objective)) {
+    finish(Outcome::diverged, "the objective is not finite; give a larger --lambda or --ridge");
     return false;
   }
   if (!last) return true;
@@ -244,12 +245,14 @@ bool Fit::alternate() {
     finish(Outcome::converged, learned()
                                    ? fmt::format("the metric settled after {} steps", record.step)
                                    : "the marginals are met");
+  else if (record.step == 1)
+    finish(Outcome::iteration_limit,
+           "one step cannot tell whether the metric has settled; give more --steps");
   else
     finish(Outcome::iteration_limit,
-           fmt::format(
-               "the metric still changes by {:.1e} a step after {} steps (outer tolerance {:.1e}); "
-               "give more --steps",
-               change_, record.step, options_.outer_tolerance));
+           fmt::format("the metric still changes by {:.1e} a step after {} steps (outer tolerance "
+                       "{:.1e}); give more --steps",
+                       change_, record.step, options_.outer_tolerance));
   return false;
 }
 
@@ -317,7 +320,7 @@ void Fit::complete(Step& record) {
     record.condition = metric_.condition;
   } else if (model_.metric.factor.size()) {
     const Vector values = linalg::eigenvalues(linalg::gram(model_.metric.factor));
-    record.condition = values[values.size() - 1] / values[0];
+    if (values.size()) record.condition = values[values.size() - 1] / values[0];
   }
   record.objective = record.transport_cost + record.prior_term + record.ridge_term -
                      model_.lambda * record.entropy;

@@ -84,8 +84,8 @@ std::string contents(const std::vector<Entry>& entries) {
 enum class Want { points, list };
 
 /// The entry called `name`; without a name, the only one of the wanted kind.
-const Entry& choose(const std::vector<Entry>& entries, const Spec& spec, const std::string& without,
-                    Want want) {
+const Entry& choose(const std::vector<Entry>& entries, const Spec& spec,
+                    const std::vector<std::string>& without, Want want) {
   const bool single = entries.size() == 1 && entries[0].name.empty();
   if (!spec.name.empty()) {
     std::vector<std::string> names;
@@ -102,7 +102,8 @@ const Entry& choose(const std::vector<Entry>& entries, const Spec& spec, const s
   if (single) return entries[0];
   std::vector<const Entry*> usable, wanted;
   for (const Entry& entry : entries) {
-    if (!entry.refusal.empty() || is_empty(entry) || entry.name == without) continue;
+    if (!entry.refusal.empty() || is_empty(entry)) continue;
+    if (std::find(without.begin(), without.end(), entry.name) != without.end()) continue;
     usable.push_back(&entry);
     if (is_list(entry) == (want == Want::list)) wanted.push_back(&entry);
   }
@@ -118,15 +119,20 @@ const Entry& choose(const std::vector<Entry>& entries, const Spec& spec, const s
                                      (wanted.empty() ? usable : wanted)[0]->name));
 }
 
-/// The name in `without` when it speaks of the same file, else nothing.
-std::string left_out(const Spec& spec, const std::string& without) {
-  if (without.empty()) return "";
-  const Spec other = parse_spec(without);
-  std::error_code code;
-  return other.path == spec.path || fs::equivalent(other.path, spec.path, code) ? other.name : "";
+/// The names in `without` that speak of the same file.
+std::vector<std::string> left_out(const Spec& spec, const std::vector<std::string>& without) {
+  std::vector<std::string> names;
+  for (const std::string& text : without) {
+    if (text.empty()) continue;
+    const Spec other = parse_spec(text);
+    std::error_code code;
+    const bool same = other.path == spec.path || fs::equivalent(other.path, spec.path, code);
+    if (same && !other.name.empty()) names.push_back(other.name);
+  }
+  return names;
 }
 
-Array read(const Spec& spec, const std::string& without, Want want) {
+Array read(const Spec& spec, const std::vector<std::string>& without, Want want) {
   const Format& format = format_of(spec.path);
   try {
     if (format.read == nullptr) return read_csv(spec.path, spec.name, without);
@@ -158,7 +164,7 @@ void require_finite(const Matrix& values, const std::string& spec) {
 /// The numbers of one row or column; `what` names them in messages.
 Vector read_list(const std::string& text, const char* what) {
   const Spec spec = parse_spec(text);
-  const Array array = read(spec, "", Want::list);
+  const Array array = read(spec, {}, Want::list);
   const Matrix& values = array.values;
   if (values.rows() != 1 && values.cols() != 1) {
     const bool table = format_of(spec.path).read == nullptr;
@@ -205,7 +211,8 @@ std::vector<Array> list(const std::string& path) {
   return arrays;
 }
 
-Matrix read_points(const std::string& text, bool transpose, const std::string& without) {
+Matrix read_points(const std::string& text, bool transpose,
+                   const std::vector<std::string>& without) {
   const Spec spec = parse_spec(text);
   Array array = read(spec, left_out(spec, without), Want::points);
   require_finite(array.values, text);

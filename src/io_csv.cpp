@@ -13,17 +13,27 @@
 namespace remblai::io {
 namespace {
 
-/// The names are the first record when it has text that is no number, or an empty first corner, as
-/// data frames write above their row names.
-bool is_header(const std::vector<Field>& fields) {
+/// What the first record is: names, numbers, or numbers among which something else stands.
+enum class First { names, numbers, mixed };
+
+/// The first corner of names may be empty, as data frames leave it above their row names.
+First kind_of(const std::vector<Field>& fields) {
+  bool text = false, counting = true;
+  double expected = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     double value = 0;
     const Parse parse = parse_number(fields[i].text, value);
-    if (parse == Parse::text) return true;
-    if (parse == Parse::empty && i == 0 && fields.size() > 1) return true;
+    if (parse == Parse::text || (parse == Parse::empty && i == 0)) {
+      text = true;
+    } else if (parse != Parse::empty) {
+      counting = counting && parse == Parse::number && value == expected;
+      ++expected;
+    }
   }
-  return false;
+  return !text ? First::numbers : counting ? First::names : First::mixed;
 }
+
+constexpr const char* naming = "a header must name every column, and not by a number";
 
 class Table {
  public:
@@ -31,7 +41,8 @@ class Table {
     if (!records_.next()) throw Error(path + ": the file holds no numbers");
     width_ = records_.fields().size();
     first_line_ = records_.line();
-    if (is_header(records_.fields())) {
+    first_ = kind_of(records_.fields());
+    if (first_ == First::names) {
       for (const Field& field : records_.fields()) names_.push_back(field.unescaped());
     } else {
       records_.restart();
@@ -54,12 +65,16 @@ class Table {
     const Parse parse = parse_number(field.text, value);
     if (parse == Parse::number && std::isfinite(value)) return value;
     const std::string text = in_quotes(field.unescaped());
-    throw Error(fmt::format("{}: line {}, column {}{}: {}", path_, records_.line(), column + 1,
-                            names_.empty() ? "" : fmt::format(" ({})", in_quotes(names_[column])),
+    const std::string place =
+        names_.empty() ? fmt::format("column {}", column + 1)
+                       : fmt::format("column {} ({})", column + 1, in_quotes(names_[column]));
+    const bool in_first = first_ == First::mixed && records_.line() == first_line_;
+    throw Error(fmt::format("{}: line {}, {}: {}{}", path_, records_.line(), place,
                             parse == Parse::empty    ? "the field is empty"
                             : parse == Parse::number ? text + "; only finite numbers are taken"
                             : parse == Parse::text   ? text + " is not a number"
-                                                     : text + " is out of range"));
+                                                     : text + " is out of range",
+                            in_first ? fmt::format("; {}", naming) : ""));
   }
 
   bool is_number(std::size_t column) const {
@@ -84,11 +99,13 @@ class Table {
     if (parsed.ec == std::errc{} && parsed.ptr == end && index >= -width && index < width) {
       return static_cast<std::size_t>(index < 0 ? index + width : index);
     }
-    throw Error(fmt::format(
-        "{}: there is no column {}; {}", path_, in_quotes(wanted),
-        names_.empty()
-            ? fmt::format("the file has no line of names, columns are 0 to {}", width_ - 1)
-            : among(wanted, names_)));
+    const std::string indices = fmt::format("columns are 0 to {}", width_ - 1);
+    throw Error(fmt::format("{}: there is no column {}; {}", path_, in_quotes(wanted),
+                            first_ == First::names ? among(wanted, names_)
+                            : first_ == First::numbers
+                                ? "the file has no line of names, " + indices
+                                : fmt::format("line {} mixes names and numbers ({}), {}",
+                                              first_line_, naming, indices)));
   }
 
   std::string name(std::size_t column) const {
@@ -102,6 +119,7 @@ class Table {
   Records records_;
   std::size_t first_line_ = 0;
   std::size_t width_ = 0;
+  First first_ = First::numbers;
   std::vector<std::string> names_;  ///< empty without a header
 };
 
@@ -124,19 +142,22 @@ std::vector<Entry> list_csv(const std::string& path) {
   return entries;
 }
 
-Array read_csv(const std::string& path, const std::string& only, const std::string& without) {
+Array read_csv(const std::string& path, const std::string& only,
+               const std::vector<std::string>& without) {
   Table table(path);
   std::vector<std::size_t> columns;
   if (!only.empty()) {
     columns.push_back(table.column(only));
   } else {
-    const std::size_t left_out = without.empty() ? table.width() : table.column(without);
+    std::vector<bool> left_out(table.width(), false);
+    for (const std::string& column : without) left_out[table.column(column)] = true;
     for (std::size_t i = 0; i < table.width(); ++i) {
-      if (i != left_out) columns.push_back(i);
+      if (!left_out[i]) columns.push_back(i);
     }
   }
   if (columns.empty()) {
-    throw Error(fmt::format("{}: no column is left besides {}", path, in_quotes(without)));
+    throw Error(fmt::format("{}: no column is left besides {}", path,
+                            in_quotes(fmt::format("{}", fmt::join(without, ", ")))));
   }
   std::vector<double> numbers;
   while (table.next()) {

@@ -107,22 +107,29 @@ std::string shape_text(const std::vector<Index>& shape) {
 
 std::string among(const std::string& name, const std::vector<std::string>& names) {
   constexpr std::size_t most = 12;
-  constexpr std::size_t longest = 200;
   std::string text = "it has ";
-  const std::string* nearest = nullptr;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 2 + 1);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i < most) text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
-    if (name.size() > longest || names[i].size() > longest) continue;
-    const std::size_t distance = edit_distance(name, names[i]);
-    if (distance < least) {
-      least = distance;
-      nearest = &names[i];
-    }
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
   }
   if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
-  if (nearest != nullptr) text += "; the nearest is " + in_quotes(*nearest);
+  const std::string nearest = nearest_name(name, names);
+  if (!nearest.empty()) text += "; the nearest is " + in_quotes(nearest);
   return text;
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  constexpr std::size_t longest = 200;
+  std::string nearest;
+  std::size_t limit = std::max<std::size_t>(2, name.size() / 2) + 1;
+  for (const std::string& candidate : names) {
+    if (name.size() > longest || candidate.size() > longest) continue;
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < std::min(limit, candidate.size())) {
+      limit = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
 }
 
 File::File(const std::string& path) : path_(path) {

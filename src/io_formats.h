@@ -40,8 +40,9 @@ Array read_mat5(const std::string& path, const std::string& name);
 /// Why an array of this MATLAB class is not taken; empty when it is.
 std::string refusal_of_class(const std::string& name, bool is_complex);
 
-/// The column `only`, or all of them but `without`; either by name or index, or empty.
-Array read_csv(const std::string& path, const std::string& only, const std::string& without);
+/// The column `only`, or when that is empty all of them but `without`; each by name or index.
+Array read_csv(const std::string& path, const std::string& only,
+               const std::vector<std::string>& without);
 
 /// Bytes in sequence, from a file or unpacked from one.
 class Reader {

@@ -59,9 +59,9 @@ ScaledKernel::ScaledKernel(const Matrix& cost, const Vector& p, const Vector& q,
   kernel_.resize(cost.rows(), cost.cols());
 }
 
-void ScaledKernel::start(double lambda, const Vector& f, const Vector& g) {
+void ScaledKernel::start(double lambda, const Vector& g) {
   scale_ = std::numbers::log2e / lambda;
-  u_ = f * scale_;
+  u_.resize(cost_.rows());
   v_ = g * scale_;
   rebuild();
 }
@@ -83,18 +83,17 @@ void ScaledKernel::rebuild() {
     });
     ++passes;
     const Vector sums = transpose_times(a);
-    if (sums.minCoeff() > std::exp2(-safe_log2)) {
-      b = q_.cwiseQuotient(sums);
-      return;
-    }
-    rescue_columns(sums);
+    ++passes;
+    b = q_.cwiseQuotient(sums);
+    if (in_safe_range(b)) return;
+    rescue_columns();
   }
 }
 
-void ScaledKernel::rescue_columns(const Vector& sums) {
+void ScaledKernel::rescue_columns() {
   const Vector u = u_.array() + a.array().log2();
-  for (Index j = 0; j < sums.size(); ++j) {
-    if (sums[j] > std::exp2(-safe_log2)) continue;
+  for (Index j = 0; j < b.size(); ++j) {
+    if (b[j] < std::exp2(safe_log2)) continue;
     const Vector exponent = u - scale_ * cost_.col(j);
     const double top = exponent.maxCoeff();
     const double sum =
@@ -129,6 +128,7 @@ double ScaledKernel::sinkhorn() {
 
 void ScaledKernel::finish_rows() {
   a = p_.cwiseQuotient(times(b));
+  ++passes;
 }
 
 Vector ScaledKernel::times(const Vector& x) const {
@@ -166,7 +166,8 @@ Vector ScaledKernel::add_up(const Matrix& parts) const {
 }
 
 void ScaledKernel::keep_in_range() {
-  if (in_safe_range(a) && in_safe_range(b)) return;
+  // The largest entry of a row of K is about 1, so a is about p.
+  if (in_safe_range(a.cwiseQuotient(p_)) && in_safe_range(b)) return;
   v_.array() += b.array().log2();
   rebuild();
 }

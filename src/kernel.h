@@ -13,9 +13,9 @@ class ScaledKernel {
   /// References must outlive the object; `storage` receives K (m x n).
   ScaledKernel(const Matrix& cost, const Vector& p, const Vector& q, int threads, Matrix& storage);
 
-  /// K for this lambda at the potentials (f, g), in units of the cost; then one Sinkhorn
-  /// iteration, so the columns are exact.
-  void start(double lambda, const Vector& f, const Vector& g);
+  /// K for this lambda and the potentials g of the columns, in units of the cost; then one Sinkhorn
+  /// iteration (which needs no f), so the columns are exact.
+  void start(double lambda, const Vector& g);
 
   /// One Sinkhorn iteration in one pass: a = p/(K b), then b = q/(K' a). Returns the L1 error of
   /// the row sums before it; the columns are exact afterwards.
@@ -44,7 +44,7 @@ class ScaledKernel {
 
  private:
   void rebuild();
-  void rescue_columns(const Vector& sums);
+  void rescue_columns();
   Vector add_up(const Matrix& parts) const;
 
   const Matrix& cost_;

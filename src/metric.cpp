@@ -1,12 +1,20 @@
 // Points seen through a metric. Nothing here is d x d but Metric::matrix.
 #include "remblai/metric.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "linalg.h"
+#include "remblai/error.h"
 
 namespace remblai {
 Matrix Metric::coordinates(const Matrix& points) const {
+  if (points.cols() != dimension())
+    throw Error(fmt::format(
+        "points: {} coordinates, the model has {}; give points with the features it was "
+        "fitted on (are points in columns? then transpose)",
+        points.cols(), dimension()));
   // length is a power of two, so multiplying by its inverse is exact.
   Matrix centred = (points.rowwise() - origin.transpose()) * (1 / length);
   return basis.size() ? linalg::multiply(centred, basis) : centred;

@@ -32,7 +32,7 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   if (!spectrum.ok) return a;
   a.mu = std::move(spectrum.values);
   a.vectors = std::move(spectrum.vectors);
-  a.ok = a.mu[0] > 1e-15 * a.mu[rank_ - 1];
+  a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
   if (!a.ok) return a;
 
   const Vector root = a.mu.array().pow((t_ - 1) / 2);

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -65,6 +67,8 @@ void assign(const Matrix& values, Vector& out) {
   out = values.reshaped();
 }
 void assign(const Matrix& values, Labels& out) {
+  if (!(values.array().abs() <= 0x1p53).all() || (values.array() != values.array().round()).any())
+    throw Error("its labels are not whole numbers");
   out = values.reshaped().cast<std::int64_t>();
 }
 
@@ -75,6 +79,10 @@ void require_consistent(const Model& m) {
   const Index rank = m.metric.rank();
   const auto optional = [](Index size, Index expected) { return size == 0 || size == expected; };
   const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
+  // -infinity marks a point of weight 0; there is always another.
+  const auto usable = [](const Vector& potentials) {
+    return !potentials.hasNaN() && std::isfinite(potentials.maxCoeff());
+  };
   m.source.validate("source");
   m.target.validate("target");
   if (m.target.dimension() != d || m.source.weights.size() != rows ||
@@ -88,7 +96,8 @@ void require_consistent(const Model& m) {
     throw Error("the array 'metric_factor' is missing, or should be");
   if ((m.lambda == 0) != !m.exact.empty()) throw Error("its exact plan is missing, or should be");
   if (!positive(m.metric.unit) || !positive(m.metric.length) || !positive(m.metric.outside) ||
-      !(m.lambda == 0 || positive(m.lambda)) || m.f.hasNaN() || m.g.hasNaN())
+      !(m.lambda == 0 || m.lambda >= std::numeric_limits<double>::min()) || !usable(m.f) ||
+      !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)))
     throw Error("a scale or a potential is not a number that can be");
   require_finite(m.metric.origin, "metric_origin");
   require_finite(m.metric.basis, "metric_basis");
@@ -131,6 +140,8 @@ Model read_model(const Arrays& arrays) {
   read_exact(arrays, model);
 
   const Matrix& bytes = at(arrays, "meta");
+  if (!(bytes.array() >= 0 && bytes.array() <= 255).all())
+    throw Error("the array 'meta' is no text");
   std::string text;
   for (const double byte : bytes.reshaped())
     text += static_cast<char>(static_cast<unsigned char>(byte));
@@ -195,7 +206,9 @@ Model load(const std::string& path) {
 }
 
 bool is_model_file(const std::string& path) {
-  if (!path.ends_with(".npz")) return false;
+  std::string suffix = path.substr(path.size() < 4 ? 0 : path.size() - 4);
+  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (suffix != ".npz") return false;
   bool version_found = false, meta_found = false;
   for (const io::Array& array : io::list(path)) {
     version_found = version_found || array.name == "format_version";

@@ -21,11 +21,6 @@ void require_usable(const Model& model, const Matrix& points) {
     throw Error(
         "model: it was fitted without source labels, so it cannot predict; fit it again with "
         "labels for the source points (--source-labels)");
-  if (points.cols() != model.metric.dimension())
-    throw Error(
-        fmt::format("points: {} coordinates, the model has {}; give points with the features the "
-                    "model was fitted on",
-                    points.cols(), model.metric.dimension()));
   require_finite(points, "points");
 }
 
@@ -47,6 +42,8 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
         fmt::format("labelled points: {} x {} with {} labels, against points of {} coordinates; "
                     "the sizes must agree",
                     labelled.rows(), labelled.cols(), labels.size(), points.cols()));
+  require_finite(labelled, "labelled points");
+  require_finite(points, "points");
   if (neighbours < 1) throw Error(fmt::format("neighbours: {} is less than 1", neighbours));
   const Index k = std::min<Index>(neighbours, labelled.rows());
   Labels predicted(points.rows());
@@ -123,12 +120,8 @@ Labels most_likely(const ClassShares& shares) {
 }
 
 Matrix distances(const Model& model, const Matrix& a, const Matrix& b) {
-  for (const Matrix* points : {&a, &b}) {
-    if (points->cols() != model.metric.dimension())
-      throw Error(fmt::format("points: {} coordinates, the model has {}", points->cols(),
-                              model.metric.dimension()));
-    require_finite(*points, "points");
-  }
+  require_finite(a, "points");
+  require_finite(b, "points");
   return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));
 }
 

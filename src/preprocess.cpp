@@ -1,8 +1,12 @@
 // Unit length and standard scores, over both domains together.
 #include "remblai/preprocess.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "remblai/error.h"
 
 namespace remblai {
 namespace {
@@ -18,9 +22,13 @@ Matrix unit_rows(Matrix points) {
 
 }  // namespace
 
-Scaler fit_scaler(Preprocess kind, const Matrix& source, const Matrix& target) {
+Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& target_domain) {
   Scaler scaler{.kind = kind, .mean = {}, .scale = {}};
   if (kind != Preprocess::zscore) return scaler;
+  const auto support = [](const Domain& domain) -> Matrix {
+    return domain.points(positive_entries(domain.probabilities()), Eigen::all);
+  };
+  const Matrix source = support(source_domain), target = support(target_domain);
   const double count = static_cast<double>(source.rows() + target.rows());
   const Index d = source.cols();
   scaler.mean = (source / count).colwise().sum() + (target / count).colwise().sum();
@@ -40,14 +48,22 @@ Scaler fit_scaler(Preprocess kind, const Matrix& source, const Matrix& target) {
   return scaler;
 }
 
+void Scaler::require_columns(const Matrix& points) const {
+  if (points.cols() != mean.size())
+    throw Error(fmt::format("points: {} coordinates, the scaler was fitted on {}", points.cols(),
+                            mean.size()));
+}
+
 Matrix Scaler::apply(const Matrix& points) const {
   if (kind == Preprocess::l2) return unit_rows(points);
   if (kind == Preprocess::none) return points;
+  require_columns(points);
   return (points.rowwise() - mean.transpose()).array().rowwise() / scale.transpose().array();
 }
 
 Matrix Scaler::undo(const Matrix& points) const {
   if (kind != Preprocess::zscore) return points;
+  require_columns(points);
   return (points.array().rowwise() * scale.transpose().array()).matrix().rowwise() +
          mean.transpose();
 }

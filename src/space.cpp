@@ -40,13 +40,33 @@ Matrix stack(const Matrix& a, const Matrix& b) {
   return both;
 }
 
-// Span of the displacements; of the points themselves when W counts, which sees where zero is.
-Matrix span(const Matrix& x, const Matrix& z, const Metric& frame, bool from_zero) {
-  Matrix points = stack(x, z);
-  if (!from_zero) points.rowwise() -= frame.origin.transpose();
-  Matrix basis = linalg::row_space(points / frame.length);
-  if (basis.cols() == 0) basis = Matrix::Identity(points.cols(), 1);
-  return basis.cols() < points.cols() ? basis : Matrix();
+// The middle of the points. A constant column keeps its value to the bit, so that its differences
+// vanish.
+Vector middle(const Matrix& x, const Matrix& z) {
+  Vector origin = 0.5 * (x.colwise().mean() + z.colwise().mean());
+  for (Index j = 0; j < origin.size(); ++j)
+    if ((x.col(j).array() == x(0, j)).all() && (z.col(j).array() == x(0, j)).all())
+      origin[j] = x(0, j);
+  return origin;
+}
+
+double largest_difference(const Matrix& points, const Vector& origin) {
+  return (points.rowwise() - origin.transpose()).cwiseAbs().maxCoeff();
+}
+
+// Span of the displacements, and of the origin when W counts, which sees where zero is. The origin
+// is a row of its own size, so that displacements far from zero are not taken for rounding.
+Matrix span(const Matrix& x, const Matrix& z, const Metric& frame, bool with_origin) {
+  const double far = frame.origin.cwiseAbs().maxCoeff();
+  const bool extra = with_origin && far > 0;
+  Matrix rows(x.rows() + z.rows() + (extra ? 1 : 0), x.cols());
+  rows.topRows(x.rows()) = x.rowwise() - frame.origin.transpose();
+  rows.middleRows(x.rows(), z.rows()) = z.rowwise() - frame.origin.transpose();
+  rows /= frame.length;
+  if (extra) rows.bottomRows(1) = frame.origin.transpose() / far;
+  Matrix basis = linalg::row_space(rows);
+  if (basis.cols() == 0) basis = Matrix::Identity(x.cols(), 1);
+  return basis.cols() < x.cols() ? basis : Matrix();
 }
 
 SpanMatrix factored(const Matrix& inside, double outside, double scale, const char* name) {
@@ -117,17 +137,14 @@ Space make_space(const Problem& problem, const Matrix& source, const Matrix& tar
   const PriorChoice choice = reference_choice(options);
   const bool scattered = choice == PriorChoice::w || choice == PriorChoice::w_inverse;
   Metric& frame = space.frame;
-  frame.origin = 0.5 * (x.colwise().mean() + z.colwise().mean());
-  const double spread = std::max((x.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff(),
-                                 (z.rowwise() - frame.origin.transpose()).cwiseAbs().maxCoeff());
-  // Points that differ by rounding only are one point; their differences are not blown up.
-  const bool one_point = spread <= 1e-14 * frame.origin.cwiseAbs().maxCoeff();
-  frame.length = one_point ? 1 : power_of_two(spread);
+  frame.origin = middle(x, z);
+  frame.length = power_of_two(
+      std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin)));
   // A given matrix mixes all directions, and the identity as a fixed metric needs no metric step.
   if (scattered || (choice == PriorChoice::identity && options.metric == MetricChoice::learned))
     frame.basis = span(x, z, frame, scattered);
-  space.x = one_point ? Matrix::Zero(x.rows(), frame.rank()) : frame.coordinates(x);
-  space.z = one_point ? Matrix::Zero(z.rows(), frame.rank()) : frame.coordinates(z);
+  space.x = frame.coordinates(x);
+  space.z = frame.coordinates(z);
 
   const bool learned = options.metric == MetricChoice::learned;
   if (scattered)

@@ -27,15 +27,16 @@ Matrix symmetric(const Matrix& a, std::string_view name) {
   Index column = 0;
   if (!a.allFinite()) {
     a.unaryExpr([](double v) { return std::isfinite(v) ? 0.0 : 1.0; }).maxCoeff(&row, &column);
-    throw Error(fmt::format("{}: {} at row {}, column {}, but only finite numbers can be used",
-                            name, a(row, column), row, column));
+    throw Error(fmt::format(
+        "{}: {} at row {}, column {} (counted from 1), but only finite numbers can be used", name,
+        a(row, column), row + 1, column + 1));
   }
   const double skew = (0.5 * a - 0.5 * a.transpose()).cwiseAbs().maxCoeff(&row, &column);
   if (skew > 0.5e-8 * a.cwiseAbs().maxCoeff()) {
     throw Error(
-        fmt::format("{}: not symmetric, {:.10g} at row {}, column {} but {:.10g} mirrored; "
-                    "average it with its transpose",
-                    name, a(row, column), row, column, a(column, row)));
+        fmt::format("{}: not symmetric, {:.10g} at row {}, column {} (counted from 1) but {:.10g} "
+                    "mirrored; average it with its transpose",
+                    name, a(row, column), row + 1, column + 1, a(column, row)));
   }
   return 0.5 * a + 0.5 * a.transpose();
 }

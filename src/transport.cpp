@@ -34,6 +34,7 @@ class Solver {
 
  private:
   double first_stage(double lambda);
+  void restart(double lambda);
   bool reach(double tolerance);
   void newton_step(double error);
   Vector newton_direction(const Vector& r, double error);
@@ -50,15 +51,19 @@ class Solver {
 
 TransportResult Solver::run(double lambda) {
   TransportResult result;
-  for (double stage = first_stage(lambda);; stage = std::max(lambda, stage / 2)) {
-    kernel_.start(stage, problem_.f_, problem_.g_);
+  double stage = first_stage(lambda);
+  while (true) {
     const bool last = stage <= lambda;
     // Between the stages the potentials only need to be close.
     result.converged = reach(last ? options_.tolerance : std::max(0.05, options_.tolerance));
-    kernel_.finish_rows();
-    kernel_.potentials(problem_.f_, problem_.g_);
     if (last || stopped_) break;
+    stage = std::max(lambda, stage / 2);
+    restart(stage);
   }
+  if (stage > lambda)
+    restart(lambda);  // stopped early: what is returned belongs to lambda all the same
+  kernel_.finish_rows();
+  kernel_.potentials(problem_.f_, problem_.g_);
   result.stopped = stopped_;
   certify(lambda, result);
   return result;
@@ -67,15 +72,20 @@ TransportResult Solver::run(double lambda) {
 // Potentials of an earlier solve that put most of the mass in its place are kept. Any other start
 // is annealed from max cost / lambda <= 16: potentials change little when lambda halves.
 double Solver::first_stage(double lambda) {
-  if (problem_.f_.size() > 0) {
-    kernel_.start(lambda, problem_.f_, problem_.g_);
+  if (problem_.g_.size() > 0) {
+    kernel_.start(lambda, problem_.g_);
     if (kernel_.sinkhorn() < 0.5) return lambda;
   }
-  problem_.f_ = Vector::Zero(p_.size());
-  problem_.g_ = Vector::Zero(q_.size());
   double stage = lambda;
   while (problem_.largest_cost_ > 16 * stage) stage *= 2;
+  kernel_.start(stage, Vector::Zero(q_.size()));
   return stage;
+}
+
+// The same potentials, another lambda.
+void Solver::restart(double lambda) {
+  kernel_.potentials(problem_.f_, problem_.g_);
+  kernel_.start(lambda, problem_.g_);
 }
 
 bool Solver::may_go_on(double error) {
@@ -136,6 +146,7 @@ Vector Solver::newton_direction(const Vector& r, double error) {
   double rho = residual.dot(z);
   const double goal = rho * std::pow(std::clamp(error, 1e-3, 0.1), 2);
   for (int k = 0; k < 500 && rho > goal; ++k) {
+    if (k % 20 == 19 && !may_go_on(error)) break;
     const Vector t = w.cwiseProduct(kernel_.transpose_times(kernel_.a.cwiseProduct(d)));
     const Vector product = r.cwiseProduct(d) - kernel_.a.cwiseProduct(kernel_.times(t));
     kernel_.passes += 2;
@@ -188,26 +199,54 @@ void Solver::certify(double lambda, TransportResult& result) {
                   beta.unaryExpr(x_log_x).sum() - 2 * x_log_x(tau) -
                   (alpha.dot(f) + beta.dot(g) - moved_cost) / lambda;
   }
-  result.gap = std::max(0.0, lambda * divergence);
+  result.gap = divergence < 0 ? 0 : lambda * divergence;  // NaN stays NaN
   result.passes = kernel_.passes;
-  result.converged = result.converged && result.source_error <= 2 * options_.tolerance &&
-                     result.target_error <= 2 * options_.tolerance;
+  // Rounding of the potentials may add its share to what the iterations reached.
+  const double limit = options_.tolerance + 1e-11;
+  result.converged =
+      result.converged && result.source_error <= limit && result.target_error <= limit;
 }
 
 Transport::Transport(Vector p, Vector q, int threads)
-    : p_(std::move(p)), q_(std::move(q)), threads_(threads) {}
+    : p_(std::move(p)), q_(std::move(q)), threads_(std::max(1, threads)) {
+  for (const Vector* weights : {&p_, &q_})
+    if (weights->size() == 0 || !(weights->minCoeff() > 0) ||
+        !(std::abs(weights->sum() - 1) < 1e-9))
+      throw Error("weights: not positive with sum 1; the function transport() takes any weights");
+}
 
 void Transport::set_points(const Matrix& x, const Matrix& z) {
+  if (x.cols() != z.cols())
+    throw Error(
+        fmt::format("points: {} and {} coordinates; both sides need the same", x.cols(), z.cols()));
   squared_distances(x, z, cost_);
-  largest_cost_ = cost_.maxCoeff();
+  check_cost();
 }
 
 void Transport::set_cost(Matrix cost) {
   cost_ = std::move(cost);
+  check_cost();
+}
+
+void Transport::check_cost() {
+  if (cost_.rows() != p_.size() || cost_.cols() != q_.size())
+    throw Error(
+        fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree",
+                    cost_.rows(), cost_.cols(), p_.size(), q_.size()));
+  require_finite(cost_, "cost");
   largest_cost_ = cost_.maxCoeff();
 }
 
 TransportResult Transport::solve(double lambda, const TransportOptions& options) {
+  if (!(lambda > 0 && std::isfinite(lambda)))
+    throw Error(
+        fmt::format("lambda: {} is not a positive finite number; for lambda = 0 use "
+                    "exact_transport",
+                    lambda));
+  if (!(options.tolerance > 0))
+    throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
+  if (cost_.size() == 0)
+    throw Error("cost: none was set; call set_cost or set_points before solve");
   return Solver(*this, options).run(lambda);
 }
 
@@ -221,13 +260,6 @@ Matrix Transport::plan() const {
 
 TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
                         const TransportOptions& options, int threads) {
-  if (!(lambda > 0 && std::isfinite(lambda)))
-    throw Error(
-        fmt::format("lambda: {} is not a positive finite number; for lambda = 0 use "
-                    "exact_transport",
-                    lambda));
-  if (!(options.tolerance > 0))
-    throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
   require_finite(cost, "cost");
   // The cost says how many points there are; the weights are checked like those of a domain.
   const Domain source{Matrix::Zero(cost.rows(), 1), {}, p};

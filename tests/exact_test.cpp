@@ -59,10 +59,20 @@ TEST(Exact, SmallAndDegenerate) {
                  test::random_weights(9, 4));
 }
 
+TEST(Exact, WhatIsCommonToARowDoesNotDrownTheRest) {
+  const Matrix cost = test::random_matrix(15, 15, 5).cwiseAbs();
+  const Vector w = Vector::Constant(15, 1.0 / 15);
+  Matrix shifted = cost;
+  shifted.array() += 1e12;
+  EXPECT_NEAR(exact_transport(shifted, w, w).cost - 1e12, exact_transport(cost, w, w).cost, 1e-3);
+  EXPECT_NEAR(exact_transport(cost, 5 * w, 3 * w).cost, exact_transport(cost, w, w).cost, 1e-14);
+}
+
 TEST(Exact, RefusesWhatItCannotUse) {
   EXPECT_THROW(exact_transport(Matrix(), {}, {}), Error);
   EXPECT_THROW(exact_transport(Matrix::Zero(2, 2), Vector::Ones(3) / 3, Vector::Ones(2) / 2),
                Error);
+  EXPECT_THROW(exact_transport(Matrix::Zero(2, 2), -Vector::Ones(2), Vector::Ones(2)), Error);
   Matrix bad = Matrix::Zero(2, 2);
   bad(0, 1) = std::nan("");
   EXPECT_THROW(exact_transport(bad, Vector::Ones(2) / 2, Vector::Ones(2) / 2), Error);

@@ -184,6 +184,46 @@ TEST(Fit, MovingBothDomainsTogetherKeepsThePlan) {
   EXPECT_LE((plan(a) - plan(b)).lpNorm<1>(), 1e-6);
 }
 
+// An identifier or a time stamp among the features: constant, and far larger than all else.
+TEST(Fit, ALargeConstantColumnChangesNothing) {
+  const Problem problem = test::small_problem();
+  for (const MetricChoice choice : {MetricChoice::learned, MetricChoice::identity}) {
+    const Model base = fit(problem, {.metric = choice, .tolerance = 1e-10});
+    for (const double value : {1e6, 1e15, 1.7e18}) {
+      Problem wider = problem;
+      wider.source.points.conservativeResize(Eigen::NoChange, 6);
+      wider.target.points.conservativeResize(Eigen::NoChange, 6);
+      wider.source.points.col(5).setConstant(value);
+      wider.target.points.col(5).setConstant(value);
+      // The ridge is relative to trace(C0)/d, and d has grown by one.
+      const Model model = fit(wider, {.metric = choice, .ridge = 0.1 * 6 / 5, .tolerance = 1e-10});
+      EXPECT_LE((plan(model) - plan(base)).lpNorm<1>(), 1e-6) << name(choice) << " " << value;
+    }
+  }
+}
+
+// W sees the offset; displacements must survive beside it.
+TEST(Fit, WKeepsDisplacementsFarFromZero) {
+  Problem problem = test::small_problem();
+  problem.source.points.col(0).setConstant(5e13);
+  problem.target.points.col(0).setConstant(5e13);
+  for (const PriorChoice prior : {PriorChoice::w, PriorChoice::w_inverse}) {
+    const Model model = fit(problem, {.prior = prior});
+    EXPECT_EQ(model.metric.rank(), 5) << name(prior);
+    EXPECT_GT(model.history.back().transport_cost, 0);
+    const Matrix g = plan(model);
+    EXPECT_GT((g.array() - 1.0 / 1200).abs().sum(), 0.1) << "the plan is uniform";
+  }
+}
+
+TEST(Fit, ALambdaThatCannotBeHeldIsRefused) {
+  Problem problem = test::small_problem();
+  problem.source.points *= 1e-70;
+  problem.target.points *= 1e-70;
+  EXPECT_THROW(fit(problem, {.metric = MetricChoice::w, .lambda = 1e-60}), Error);
+  EXPECT_THROW(fit(problem, {.lambda = 1e-310, .lambda_unit = Unit::absolute}), Error);
+}
+
 TEST(Fit, PermutingPointsPermutesTheAnswer) {
   const Problem problem = test::small_problem();
   std::vector<Index> order(30);
@@ -198,7 +238,7 @@ TEST(Fit, PermutingPointsPermutesTheAnswer) {
 }
 
 TEST(Fit, ThreadsDoNotChangeTheAnswer) {
-  const Problem problem = test::small_problem(150, 130, 12);
+  const Problem problem = test::small_problem(380, 300, 12);  // large enough to be shared out
   const Model one = fit(problem, {.threads = 1});
   for (const int threads : {2, 5}) {
     const Model more = fit(problem, {.threads = threads});

@@ -29,17 +29,16 @@ TEST_F(IoCsvTest, ManyWaysToWriteTheSameNumbers) {
 }
 
 TEST_F(IoCsvTest, ColumnsByNameAndIndex) {
-  const std::string table =
-      file("t.csv", "height,who,2019,label\n1.5,ann,4,1\n2.5,\"bo, b\",5,-2\n");
+  const std::string table = file("t.csv", "height,who,0,label\n1.5,ann,4,1\n2.5,\"bo, b\",5,-2\n");
   const Vector heights = (Vector(2) << 1.5, 2.5).finished();
   EXPECT_EQ(read_vector(table + ":height"), heights);
-  EXPECT_EQ(read_vector(table + ":0"), heights);
   EXPECT_EQ(read_vector(table + ":-4"), heights);
-  EXPECT_EQ(read_vector(table + ":2019"), (Vector(2) << 4, 5).finished());
+  EXPECT_EQ(read_vector(table + ":0"), (Vector(2) << 4, 5).finished()) << "names come first";
+  EXPECT_EQ(read_vector(table + ":2"), (Vector(2) << 4, 5).finished());
   EXPECT_EQ(read_labels(table + ":label"), (Labels(2) << 1, -2).finished());
   EXPECT_EQ(read_labels(table + ":-1"), (Labels(2) << 1, -2).finished());
   EXPECT_ERROR(read_vector(table + ":hieght"),
-               "there is no column 'hieght'; it has 'height', 'who', '2019', 'label'; the nearest "
+               "there is no column 'hieght'; it has 'height', 'who', '0', 'label'; the nearest "
                "is 'height'");
   EXPECT_ERROR(read_vector(table + ":4"), "there is no column '4'");
   EXPECT_ERROR(read_vector(table + ":-5"), "there is no column '-5'");
@@ -50,16 +49,44 @@ TEST_F(IoCsvTest, ColumnsByNameAndIndex) {
   EXPECT_ERROR(read_vector(file("u.csv", "x,x\n1,2\n") + ":x"), "two columns");
 }
 
-TEST_F(IoCsvTest, OneColumnCanBeLeftOut) {
+TEST_F(IoCsvTest, ColumnsCanBeLeftOut) {
   const std::string table = file("t.csv", "a,class,b\n1,red,2\n3,blue,4\n");
   const Matrix expected = (Matrix(2, 2) << 1, 2, 3, 4).finished();
-  EXPECT_EQ(read_points(table, false, table + ":class"), expected);
-  EXPECT_EQ(read_points(table, true, table + ":1"), expected.transpose());
-  EXPECT_EQ(read_points(table, false, path("./t.csv") + ":class"), expected) << "the same file";
-  EXPECT_ERROR(read_points(table, false, path("other.csv") + ":class"), "'red' is not a number");
-  EXPECT_ERROR(read_points(table, false, table + ":clas"), "the nearest is 'class'");
-  EXPECT_ERROR(read_points(file("u.csv", "x\n1\n"), false, path("u.csv") + ":x"),
-               "no column is left");
+  EXPECT_EQ(read_points(table, false, {table + ":class"}), expected);
+  EXPECT_EQ(read_points(table, true, {table + ":1"}), expected.transpose());
+  EXPECT_EQ(read_points(table, false, {path("./t.csv") + ":class"}), expected) << "the same file";
+  EXPECT_EQ(read_points(table, false, {"", table, table + ":-2", table + ":class"}), expected);
+  EXPECT_EQ(read_points(table, false, {table + ":class", table + ":a"}), expected.col(1));
+  EXPECT_ERROR(read_points(table, false, {path("other.csv") + ":class"}), "'red' is not a number");
+  EXPECT_ERROR(read_points(table, false, {table + ":clas"}), "the nearest is 'class'");
+  EXPECT_ERROR(read_points(table, false, {table + ":a", table + ":1", table + ":b"}),
+               "no column is left besides 'a, 1, b'");
+}
+
+TEST_F(IoCsvTest, AHeaderHasNoNumbersOrCountsThemFromZero) {
+  const Matrix expected = (Matrix(1, 3) << 4, 5, 6).finished();
+  for (const std::string header :
+       {"a,b,c", "a,,c", ",b,c", ",0,1", "0,1,label", "label,0,1", "0,b,c", "\"0\",\"1\",y"}) {
+    EXPECT_EQ(read_points(file("t.csv", header + "\n4,5,6\n")), expected) << header;
+  }
+  EXPECT_EQ(read_labels(file("t.csv", "0,1,label\n4,5,6\n") + ":label"), Labels::Constant(1, 6));
+  EXPECT_EQ(read_points(file("t.csv", "0,1,2\n4,5,6\n")).rows(), 2) << "numbers only are a point";
+  EXPECT_EQ(read_points(file("t.csv", "1,2,3\n4,5,6\n")).rows(), 2);
+}
+
+TEST_F(IoCsvTest, ATypoInTheFirstLineIsNoHeader) {
+  const std::string hint = "; a header must name every column, and not by a number";
+  const auto reading = [&](const std::string& text) { return read_points(file("t.csv", text)); };
+  EXPECT_ERROR(reading("1,2,x3\n4,5,6\n"), "line 1, column 3: 'x3' is not a number" + hint);
+  EXPECT_ERROR(reading("# c\n0.5,1e,2\n4,5,6\n"), "line 2, column 2: '1e' is not a number" + hint);
+  EXPECT_ERROR(reading("0,2,x\n4,5,6\n"), "'x' is not a number" + hint);
+  EXPECT_ERROR(reading("1e999,a\n4,5\n"), "'1e999' is out of range" + hint);
+  EXPECT_ERROR(reading(",5,6\n1,2,3\n"), "line 1, column 1: the field is empty" + hint);
+  EXPECT_ERROR(reading("5,,6\n1,2,3\n"), "line 1, column 2: the field is empty");
+  EXPECT_ERROR(reading("1,2\n3,x\n"), "line 2, column 2: 'x' is not a number");
+  EXPECT_ERROR(read_vector(file("t.csv", "year,2019\n1,2\n") + ":year"),
+               "there is no column 'year'; line 1 mixes names and numbers");
+  EXPECT_EQ(error_of([&] { reading("1,2\n3,x\n"); }).find("header"), std::string::npos);
 }
 
 TEST_F(IoCsvTest, ListsColumnsWithTheirKind) {

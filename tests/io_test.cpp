@@ -52,7 +52,8 @@ TEST_F(IoTest, OneArrayIsChosenByItsShape) {
                "'w' (4, float64); name one, as in " +
                    two + ":A");
   EXPECT_ERROR(read_labels(two), "name one, as in " + two + ":y");
-  EXPECT_EQ(read_points(two, false, two + ":B"), points()) << "B is left out";
+  EXPECT_EQ(read_points(two, false, {two + ":B"}), points()) << "B is left out";
+  EXPECT_EQ(read_points(two, false, {two + ":y", two + ":A", ""}), cube());
   EXPECT_EQ(read_points(two + ":B"), cube());
   EXPECT_EQ(read_labels(two + ":y"), labels());
   EXPECT_ERROR(read_labels(two + ":w"), "label 1 (from 1) is 0.75");
@@ -64,6 +65,18 @@ TEST_F(IoTest, OneArrayIsChosenByItsShape) {
   EXPECT_EQ(read_points(path("one.npz")), Matrix::Ones(3, 1)) << "the only array, though a list";
   write_npz(path("none.npz"), {{"empty", Matrix(0, 3)}});
   EXPECT_ERROR(read_points(path("none.npz")), "no array of numbers that could be taken");
+}
+
+TEST_F(IoTest, NearestName) {
+  const std::vector<std::string> names{"labels", "label", "points", "x"};
+  EXPECT_EQ(nearest_name("labl", names), "label");
+  EXPECT_EQ(nearest_name("labelss", names), "labels");
+  EXPECT_EQ(nearest_name("label", names), "label");
+  EXPECT_EQ(nearest_name("y", names), "") << "nothing of it would be left";
+  EXPECT_EQ(nearest_name("weights", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name("a", {}), "");
+  EXPECT_EQ(nearest_name(std::string(100000, 'a'), {std::string(100000, 'b')}), "");
 }
 
 TEST_F(IoTest, LabelsAreWhole) {

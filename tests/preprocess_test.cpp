@@ -24,7 +24,7 @@ Options with(Preprocess kind) {
 
 TEST(Preprocess, none_changes_nothing) {
   const Matrix x = random_matrix(5, 3, 1), z = random_matrix(6, 3, 2);
-  const Scaler scaler = fit_scaler(Preprocess::none, x, z);
+  const Scaler scaler = fit_scaler(Preprocess::none, {x, {}, {}}, {z, {}, {}});
   EXPECT_EQ(scaler.apply(x), x);
   EXPECT_EQ(scaler.undo(x), x);
 }
@@ -34,7 +34,7 @@ TEST(Preprocess, zscore_gives_mean_zero_and_deviation_one_over_both_domains) {
     Matrix x = scale * random_matrix(40, 3, 1), z = 2 * scale * random_matrix(25, 3, 2);
     x.col(1).array() += 5 * scale;
     z.col(2) *= 1e-3;
-    const Scaler scaler = fit_scaler(Preprocess::zscore, x, z);
+    const Scaler scaler = fit_scaler(Preprocess::zscore, {x, {}, {}}, {z, {}, {}});
     Matrix both(65, 3);
     both << scaler.apply(x), scaler.apply(z);
     ASSERT_TRUE(both.allFinite()) << scale;
@@ -53,7 +53,7 @@ TEST(Preprocess, zscore_leaves_constant_columns_at_their_size) {
     x.col(j).setConstant(constants[j]);
     z.col(j).setConstant(constants[j]);
   }
-  const Scaler scaler = fit_scaler(Preprocess::zscore, x, z);
+  const Scaler scaler = fit_scaler(Preprocess::zscore, {x, {}, {}}, {z, {}, {}});
   EXPECT_EQ(scaler.scale.head(3), Vector::Ones(3));
   EXPECT_NE(scaler.scale(3), 1);
   EXPECT_LT(scaler.apply(x).leftCols(2).cwiseAbs().maxCoeff(), 1e-15);
@@ -62,7 +62,7 @@ TEST(Preprocess, zscore_leaves_constant_columns_at_their_size) {
 TEST(Preprocess, zscore_knows_a_constant_column_among_many_points) {
   for (const double value : {0.1, 1.0 / 3, 123.456, -7e-9}) {
     const Matrix x = Matrix::Constant(20011, 1, value), z = Matrix::Constant(30029, 1, value);
-    EXPECT_EQ(fit_scaler(Preprocess::zscore, x, z).scale(0), 1) << value;
+    EXPECT_EQ(fit_scaler(Preprocess::zscore, {x, {}, {}}, {z, {}, {}}).scale(0), 1) << value;
   }
 }
 
@@ -71,7 +71,7 @@ TEST(Preprocess, l2_gives_unit_rows_and_keeps_zero_rows) {
   x.row(1) *= 1e200;
   x.row(2) *= 1e-200;
   x.row(3).setZero();
-  const Scaler scaler = fit_scaler(Preprocess::l2, x, x);
+  const Scaler scaler = fit_scaler(Preprocess::l2, {x, {}, {}}, {x, {}, {}});
   const Matrix unit = scaler.apply(x);
   for (const Index i : {0, 1, 2, 4, 5}) {
     EXPECT_NEAR(unit.row(i).norm(), 1, 1e-14) << i;

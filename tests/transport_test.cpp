@@ -157,13 +157,33 @@ TEST(Transport, AWarmStartFromAFarCostIsNoWorseThanACold) {
 }
 
 TEST(Transport, TheSameBitsForEveryNumberOfThreads) {
-  const Matrix cost = random_cost(300, 170, 19);
+  const Matrix cost = random_cost(400, 300, 19);  // large enough to be shared out
   const TransportPlan one = transport(cost, {}, {}, 0.01, {}, 1);
   for (const int threads : {2, 3, 7}) {
     const TransportPlan more = transport(cost, {}, {}, 0.01, {}, threads);
     EXPECT_TRUE(one.f == more.f && one.g == more.g && one.plan == more.plan) << threads;
     EXPECT_EQ(one.result.gap, more.result.gap);
   }
+}
+
+TEST(Transport, TinyWeightsAreMet) {
+  for (const double tiny : {1e-30, 1e-95, 1e-200}) {
+    Vector q = test::random_weights(30, 6);
+    q[4] = tiny;
+    const TransportPlan t = transport(random_cost(30, 30, 31), q, q, 1e-3);
+    EXPECT_TRUE(t.result.converged) << tiny;
+    EXPECT_LE(t.result.target_error, 1e-6) << tiny;
+  }
+}
+
+TEST(Transport, StoppedInTheMiddleItsNumbersBelongToLambda) {
+  const Matrix cost = random_cost(60, 60, 37);
+  const double lambda = cost.maxCoeff() / 1e5;
+  const TransportPlan t = transport(
+      cost, {}, {}, lambda, {.tolerance = 1e-9, .keep_going = [](int, double) { return false; }});
+  EXPECT_TRUE(t.result.stopped);
+  EXPECT_LE(t.result.source_error, 1e-9);  // rows are exact whenever it stops
+  EXPECT_NEAR(t.plan.sum(), 1, 1e-9);
 }
 
 TEST(Transport, StopsWhenAsked) {
@@ -197,6 +217,15 @@ TEST(Transport, RefusesWhatItCannotUse) {
   Matrix bad = cost;
   bad(1, 2) = std::nan("");
   EXPECT_THROW(transport(bad, {}, {}, 1), Error);
+  EXPECT_THROW(Transport(Vector::Ones(3), uniform(3)), Error);
+  Transport problem(uniform(3), uniform(3));
+  EXPECT_THROW(problem.solve(1), Error);
+  EXPECT_THROW(problem.set_cost(bad), Error);
+  EXPECT_THROW(problem.set_cost(Matrix::Zero(3, 4)), Error);
+  EXPECT_THROW(problem.set_points(Matrix::Zero(3, 1), Matrix::Zero(3, 2)), Error);
+  problem.set_cost(cost);
+  EXPECT_THROW(problem.solve(0), Error);
+  EXPECT_THROW(problem.solve(1, {.tolerance = 0, .keep_going = {}}), Error);
 }
 
 // Plain Sinkhorn iterations do not get there at all.

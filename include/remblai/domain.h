@@ -23,7 +23,8 @@ struct Domain {
   /// weights of the right length. `name` ("source", "target") opens the message.
   void validate(std::string_view name) const;
 
-  /// The weights divided by their sum; 1/size each when none were given.
+  /// The weights divided by their sum, those below 1e-100 of the largest as 0; 1/size each when
+  /// none were given.
   Vector probabilities() const;
 };
 

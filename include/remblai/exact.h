@@ -21,8 +21,10 @@ struct ExactPlan {
   double gap = 0;            ///< cost - <p, f> - <q, g>, at most about 1e-10 of the largest cost
 };
 
-/// Weights strictly positive, each summing to 1. Costs are rounded to 2^-40 of the largest one and
-/// weights to 2^-50, because the method is exact on integers only. O(m n) memory.
-ExactPlan exact_transport(const Matrix& cost, const Vector& p, const Vector& q);
+/// Weights as in a Domain: not negative, normalised here. Costs, less what is common to a row or a
+/// column, are rounded to 2^-40 of the largest one and weights to 2^-50, because the method is
+/// exact on integers only. O(m n) memory. Cannot be stopped on the way.
+ExactPlan exact_transport(const Matrix& cost, const Vector& source_weights,
+                          const Vector& target_weights);
 
 }  // namespace remblai

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -35,12 +36,16 @@ Spec parse_spec(const std::string& text);
 std::vector<Array> list(const std::string& path);
 
 /// Points, one a row (one a column with `transpose`). Of an .npz or .mat with several arrays the
-/// only one that is not a list is taken. The first line of a .csv holds names when a field of it is
-/// not a number. What `without` names is left out: a column or an array of the same file
-/// ("path:name"); it is ignored when empty or of another file. Finite numbers only: NaN and
-/// infinities are refused with row and column.
+/// only one that is not a list is taken. What `without` names is left out: columns or arrays of the
+/// same file ("path:name"); one that is empty, of another file or without a name is ignored. Finite
+/// numbers only: NaN and infinities are refused with row and column.
+///
+/// The first line of a .csv is a header when it is not all numbers and either none of its fields is
+/// a number or those that are count 0, 1, 2, ..., as data frames number columns without a name
+/// ("0,1,2,label", ",0,1"). Any other text in it is refused like text in any other line, since a
+/// mistyped number would otherwise cost a point.
 Matrix read_points(const std::string& spec, bool transpose = false,
-                   const std::string& without = "");
+                   const std::vector<std::string>& without = {});
 
 /// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
 Labels read_labels(const std::string& spec);
@@ -57,6 +62,9 @@ void write_npz(const std::string& path, const std::map<std::string, Value>& arra
 
 /// Every array of an .npz, NaN and infinities included; throws Error when one holds no numbers.
 std::map<std::string, Array> read_npz(const std::string& path);
+
+/// The one of `names` that someone who wrote `name` may have meant; empty when none is near.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 
 /// Writes a text file under a temporary name, then renames it.
 void write_text(const std::string& path, const std::string& text);

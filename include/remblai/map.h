@@ -10,7 +10,8 @@ namespace remblai {
 Matrix map(const Model& model);
 
 /// The same formula for any points of the source domain, in the caller's coordinates (n x d):
-/// sum_j softmax_j((g_j - |x - z_j|_A^2)/lambda) z_j, never 0/0 however far x is. With lambda = 0 a
+/// sum_j softmax_j((g_j - |x - z_j|_A^2)/lambda) z_j, never 0/0 however far x is (as long as
+/// its squared distance is a finite number). With lambda = 0 a
 /// point moves with the nearest source point of the model (of several in one place, the first).
 Matrix map(const Model& model, const Matrix& points);
 

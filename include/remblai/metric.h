@@ -29,7 +29,7 @@ struct Metric {
   /// part outside the span, which is the same for every point of the two domains.
   Matrix embed(const Matrix& points) const;
 
-  /// |a_i - b_j|_A for all rows of a and b, exact in the whole space. O(|a||b| r).
+  /// |a_i - b_j|_A for all rows of a and b, exact in the whole space. O(|a||b| d).
   Matrix distances(const Matrix& a, const Matrix& b) const;
 
   /// A itself, d x d. The only call that forms a matrix of that size.

@@ -19,14 +19,16 @@ struct Step {
   /// transport_cost + prior_term + ridge_term - lambda entropy. Never rises when the inner solves
   /// are tight and the geodesic weight is 1/2.
   double objective = 0;
-  double transport_cost = 0;    ///< <G, cost> = <A, C>
-  double entropy = 0;           ///< -sum G ln G
-  double prior_term = 0;        ///< <A^-1, D>; 0 for a fixed metric
-  double ridge_term = 0;        ///< eps trace(A); 0 for a fixed metric
-  double source_error = 0;      ///< L1 error of the row sums
-  double target_error = 0;      ///< L1 error of the column sums
-  double duality_gap = 0;       ///< upper bound for the transport problem of this step, >= 0
-  double riccati_residual = 0;  ///< |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric
+  double transport_cost = 0;  ///< <G, cost> = <A, C>
+  double entropy = 0;         ///< -sum G ln G
+  double prior_term = 0;      ///< <A^-1, D>; 0 for a fixed metric
+  double ridge_term = 0;      ///< eps trace(A); 0 for a fixed metric
+  double source_error = 0;    ///< L1 error of the row sums
+  double target_error = 0;    ///< L1 error of the column sums
+  double duality_gap = 0;     ///< upper bound for the transport problem of this step, >= 0
+  /// |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric, NaN unless the geodesic weight
+  /// is 1/2
+  double riccati_residual = 0;
   double metric_change = 0;  ///< affine-invariant distance to the last metric; 0 at the first step
   double condition = 1;      ///< condition number of A
   int inner_iterations = 0;  ///< passes over the matrix

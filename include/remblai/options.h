@@ -81,8 +81,7 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("tolerance", o.tolerance, "L1 error of both marginals at the end");
   visit("outer-tolerance", o.outer_tolerance,
         "stop when a step changes every squared distance by less than this share");
-  visit("inner", o.inner,
-        "plans between the first and the last step: adaptive tolerance, or tight");
+  visit("inner", o.inner, "plans before the last step: adaptive tolerance, or tight");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
   visit("preprocess", o.preprocess,

@@ -1,6 +1,7 @@
 // What happens to the coordinates before anything else: nothing, unit length, or standard scores.
 #pragma once
 
+#include "remblai/domain.h"
 #include "remblai/options.h"
 #include "remblai/types.h"
 
@@ -12,14 +13,19 @@ struct Scaler {
   Vector mean;   ///< zscore: of each column
   Vector scale;  ///< zscore: deviation of each column, 1 where it is constant
 
-  /// l2: rows divided by their length (a zero row stays zero). zscore: columns standardised.
+  /// l2: rows divided by their length (a zero row stays zero). zscore: columns standardised; throws
+  /// Error when the number of columns differs.
   Matrix apply(const Matrix& points) const;
 
   /// Back to the caller's coordinates. zscore is undone; l2 cannot be and leaves the points as they
   /// are.
   Matrix undo(const Matrix& points) const;
+
+ private:
+  void require_columns(const Matrix& points) const;
 };
 
-Scaler fit_scaler(Preprocess kind, const Matrix& source, const Matrix& target);
+/// Points of weight 0 do not count; the others count the same.
+Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target);
 
 }  // namespace remblai

@@ -16,6 +16,7 @@
 #include "remblai/report.h"
 #include "remblai/sample.h"
 #include "remblai/spd.h"
+#include "remblai/threads.h"
 #include "remblai/transport.h"
 #include "remblai/types.h"
 #include "remblai/version.h"

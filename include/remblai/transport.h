@@ -57,6 +57,8 @@ class Transport {
 
  private:
   friend class Solver;
+  void check_cost();
+
   Vector p_, q_;
   int threads_;
   Matrix cost_;

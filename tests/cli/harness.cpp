@@ -165,6 +165,19 @@ void Cli::write_small_data() const {
   cloud("test", 20, 1);
 }
 
+void Cli::write_table(const std::string& name, const std::string& header) const {
+  const Matrix points = io::read_points(at(name + ".npy"));
+  const Labels labels = io::read_labels(at(name + "_labels.npy"));
+  std::ostringstream text;
+  text.precision(17);
+  text << header;
+  for (Index i = 0; i < points.rows(); ++i) {
+    text << points(i, 0) << ',' << labels[i] << ',' << points(i, 1) << ',' << points(i, 2) << ','
+         << i % 3 + 1 << '\n';
+  }
+  write(at(name + ".csv"), text.str());
+}
+
 Words Cli::small_adapt() const {
   return {
       "adapt",    "--source",       at("source.npy"), "--source-labels", at("source_labels.npy"),

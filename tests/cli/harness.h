@@ -72,6 +72,10 @@ class Cli : public testing::Test {
   /// ...
   void write_small_data() const;
 
+  /// name.csv with columns a, class, b, c, weight: the points of name.npy, their labels, and 1, 2,
+  /// 3, 1, ... as weights. `header` comes first.
+  void write_table(const std::string& name, const std::string& header) const;
+
   /// The flags of adapt for them, into the folder `out`.
   Words small_adapt() const;
 

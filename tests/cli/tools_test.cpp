@@ -64,6 +64,37 @@ TEST_F(Tools, PredictTakesItsOwnNeighbours) {
   EXPECT_EQ(predicted({"--propagate"}), most_likely(propagate(model, test)));
 }
 
+TEST_F(Tools, SkippedColumnsAreNotCoordinates) {
+  write_table("test", "a,class,b,c,weight\n");
+  const Matrix plain = mapped({"--points", at("test.npy")});
+  EXPECT_EQ(mapped({"--points", at("test.csv"), "--skip", "class", "--skip", "-1"}), plain);
+  const auto labels = [&](const Words& more) {
+    const Finished result =
+        run(Words{"predict", "--model", at("model.npz"), "--out", at("y.npy"), "--points"} + more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return read(at("y.npy"));
+  };
+  EXPECT_EQ(labels({at("test.csv"), "--skip=class", "--skip=weight"}), labels({at("test.npy")}));
+  const Words map{"map",       "--model",  at("model.npz"), "--out",
+                  at("z.npy"), "--points", at("test.csv")};
+  expect_refused(map, {"--points", "5 coordinates", "have 3", "--skip"});
+  expect_refused(map + Words{"--skip", "clas"}, {"no column 'clas'", "the nearest is 'class'"});
+  expect_refused(map + Words{"--skip", "class", "weight"}, {"weight"});
+}
+
+TEST_F(Tools, ThreadsChangeTheTimeOnly) {
+  const Words map{"map", "--model", at("model.npz"), "--out", at("y.npy")};
+  const Words predict{"predict",      "--model", at("model.npz"), "--points",
+                      at("test.npy"), "--out",   at("y.npy")};
+  for (const Words& command : {map, predict}) {
+    ASSERT_EQ(run(command).code, 0);
+    const std::string result = read(at("y.npy"));
+    ASSERT_EQ(run(command + Words{"--threads", "1"}).code, 0);
+    EXPECT_EQ(read(at("y.npy")), result);
+    expect_refused(command + Words{"--threads", "-2"}, {"threads", "-2"});
+  }
+}
+
 TEST_F(Tools, EvaluateCounts) {
   write(at("truth.csv"), "1\n1\n1\n2\n2\n7\n");
   write(at("predicted.csv"), "1,2,2,2,2,1\n");
@@ -86,6 +117,9 @@ TEST_F(Tools, EvaluateCounts) {
 TEST_F(Tools, InfoDescribesAModel) {
   const Finished result = run({"info", at("model.npz")});
   ASSERT_EQ(result.code, 0) << result.err;
+  write(at("MODEL.NPZ"), read(at("model.npz")));
+  const std::string shouted = run({"info", at("MODEL.NPZ")}).out;
+  EXPECT_NE(shouted.find("a remblai model"), std::string::npos) << shouted;
   for (const char* part : {"a remblai model", "learned", "3 x 3", "40 points of 3 coordinates",
                            "with labels", "30 points", "relative)", "converged"}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
@@ -114,7 +148,11 @@ TEST_F(Tools, InfoDescribesData) {
   write(at("table.csv"), "x,label\n0.5,1\n2.5,1\n1,2\n");
   expect(info(at("table.csv")), {"2 columns: x, label", "3 of 2 coordinates", "0.5 to 2.5"});
   expect(info(at("table.csv:label")), {"1 (2), 2 (1)"});
-  expect(info(at("table.csv:-1")), {"1 (2), 2 (1)"});
+  expect(info(at("table.csv:-1")), {"-1: 3 numbers\n", "1 (2), 2 (1)"});
+  expect(info(at("table.csv")), {"3 x 2, numbers"});
+  write(at("WORDS.CSV"), "x,who\n1,ann\n2,bo\n");
+  expect(info(at("WORDS.CSV")), {"2 columns: x, who", "text in 1 of the columns", "'ann' is not"});
+  expect(info(at("WORDS.CSV:who")), {"who: 2 fields, text", "'ann' is not"});
   expect_refused({"info", at("two.npz:c")}, {"c"});
   expect_refused({"info", at("none.npy")}, {"none.npy"});
 }

@@ -1,0 +1,11 @@
+// How many threads the linear algebra of this process uses.
+#pragma once
+
+namespace remblai {
+
+/// Sets the number of threads of every later matrix product and decomposition in this process (it
+/// belongs to OpenBLAS, not to one object); 0 is one for each core. Returns the number. fit calls
+/// it with Options::threads.
+int set_threads(int threads);
+
+}  // namespace remblai
