@@ -158,8 +158,8 @@ void add_transpose(CLI::App& command, bool& transpose) {
 void add_skip(CLI::App& command, std::vector<std::string>& names) {
   command
       .add_option("--skip", names,
-                  "leave out this column of a .csv of points, by name or by index from 0; may be "
-                  "given several times")
+                  "leave out this column of a .csv of points, by name or by index from 0; can be "
+                  "repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(group::files);

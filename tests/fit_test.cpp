@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <numeric>
@@ -373,6 +376,28 @@ TEST(Fit, RefusesARidgeOfZeroWhenTheSpanIsSmall) {
   const Problem wide = test::small_problem(3, 4, 20);
   EXPECT_THROW(fit(wide, {.ridge = 0}), Error);
   EXPECT_THROW(fit(wide, {.prior = PriorChoice::w, .prior_ridge = 0}), Error);
+}
+
+// A 4096 x 4096 matrix alone takes 128 MiB. Measured in a child of its own; ctest runs each test
+// alone.
+TEST(FitSlow, ManyDimensionsNeedNoSquareMatrix) {
+  const Problem problem = test::small_problem(100, 150, 4096);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto peak_kibibytes = [] {
+      rusage usage{};
+      getrusage(RUSAGE_SELF, &usage);
+      return usage.ru_maxrss;
+    };
+    const long before = peak_kibibytes();
+    const Model model = fit(problem, {.threads = 1});
+    predict(model, problem.target.points);
+    const bool small = peak_kibibytes() - before < 120 * 1024;
+    _exit(model.status.converged() && small ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 RC_GTEST_PROP(FitProperty, AnyRandomProblemKeepsItsContracts, ()) {

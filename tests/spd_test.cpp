@@ -324,7 +324,7 @@ TEST(SpdHostile, ShapeAndValues) {
   for (const double bad : {nan, inf, -inf}) {
     Matrix a = identity(3);
     a(2, 1) = bad;
-    EXPECT_TRUE(contains(message([&] { require(a, "prior"); }), "row 2, column 1"));
+    EXPECT_TRUE(contains(message([&] { require(a, "prior"); }), "row 3, column 2"));
     EXPECT_THROW(log(a), Error);
     EXPECT_THROW(exp(a), Error);
     EXPECT_THROW(riccati(identity(3), a), Error);

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <random>
-#include <sstream>
 #include <thread>
 
 #include "harness.h"
@@ -198,58 +197,39 @@ TEST_F(Cli, LabelColumnOfACsvIsNotACoordinate) {
   write_small_data();
   write_table("source", "a,class,b,c,weight\n");
   write_table("target", "");
-  const Finished result =
-      run({"adapt", "--source", at("source.csv"), "--source-labels", at("./source.csv:class"),
-           "--target", at("target.csv"), "--target-labels", at("target.csv:1"), "--out", at("csv"),
-           "--skip", "4"});
+  write_table("test", "0,class,1,2,weight\n");
+  const Finished result = run(
+      {"adapt", "--source", at("source.csv"), "--source-labels", at("./source.csv:class"),
+       "--target", at("target.csv"), "--target-labels", at("target.csv:1"), "--test",
+       at("test.csv"), "--test-labels", at("test.csv:class"), "--skip", "4", "--out", at("csv")});
   ASSERT_EQ(result.code, 0) << result.err;
-  ASSERT_EQ(run(small_adapt()).code, 0);
-  EXPECT_EQ(read(at("csv/labels.npy")), read(at("out/labels.npy")));
-  EXPECT_EQ(read(at("csv/mapped.npy")), read(at("out/mapped.npy")));
+  ASSERT_EQ(run(small_adapt() + Words{"--test", at("test.npy")}).code, 0);
+  for (const char* file : {"mapped.npy", "labels.npy", "test_labels.npy"}) {
+    EXPECT_EQ(read(at("csv/") + file), read(at("out/") + file)) << file;
+  }
 }
 
 TEST_F(Cli, WeightColumnOfACsvIsNotACoordinate) {
   write_small_data();
-  for (const char* name : {"source", "target", "test"}) {
+  for (const std::string name : {"source", "target"}) {
     write_table(name, "a,class,b,c,weight\n");
-    std::string weights;
-    const Index count = io::read_labels(at(std::string(name) + "_labels.npy")).size();
-    for (Index i = 0; i < count; ++i) weights += std::to_string(i % 3 + 1) + "\n";
-    write(at(std::string(name) + "_weights.csv"), weights);
+    io::write_npy(at(name + "_weights.npy"), Matrix(io::read_vector(at(name + ".csv:weight"))));
   }
-  const Finished table = run({"adapt",
-                              "--source",
-                              at("source.csv"),
-                              "--source-labels",
-                              at("source.csv:class"),
-                              "--source-weights",
-                              at("source.csv:weight"),
-                              "--target",
-                              at("target.csv"),
-                              "--target-labels",
-                              at("target.csv:class"),
-                              "--target-weights",
-                              at("target.csv:-1"),
-                              "--test",
-                              at("test.csv"),
-                              "--test-labels",
-                              at("test.csv:class"),
-                              "--skip",
-                              "weight",
-                              "--out",
-                              at("csv")});
+  const Words weights{"--source-weights", at("source.csv:weight"), "--target-weights",
+                      at("target.csv:-1")};
+  const Finished table = run(Words{"adapt", "--source", at("source.csv"), "--source-labels",
+                                   at("source.csv:class"), "--target", at("target.csv"),
+                                   "--target-labels", at("target.csv:class"), "--out", at("csv")} +
+                             weights);
   ASSERT_EQ(table.code, 0) << table.err;
-  const Finished apart = run(
-      small_adapt() + Words{"--source-weights", at("source_weights.csv"), "--target-weights",
-                            at("target_weights.csv"), "--test", at("test.npy"), "--target-labels",
-                            at("target_labels.npy"), "--test-labels", at("test_labels.npy")});
+  const Finished apart = run(small_adapt() + Words{"--source-weights", at("source_weights.npy"),
+                                                   "--target-weights", at("target_weights.npy")});
   ASSERT_EQ(apart.code, 0) << apart.err;
-  for (const char* file : {"mapped.npy", "labels.npy", "test_labels.npy"}) {
-    EXPECT_EQ(read(at("csv/") + file), read(at("out/") + file)) << file;
-  }
-  const Finished fit = run({"fit", "--source", at("source.csv"), "--source-weights",
-                            at("source.csv:weight"), "--target", at("target.csv"), "--skip",
-                            "class", "--skip=weight", "--out", at("model.npz"), "--json"});
+  EXPECT_EQ(read(at("csv/mapped.npy")), read(at("out/mapped.npy")));
+  EXPECT_EQ(read(at("csv/labels.npy")), read(at("out/labels.npy")));
+  const Finished fit = run(Words{"fit", "--source", at("source.csv"), "--target", at("target.csv"),
+                                 "--skip", "class", "--out", at("model.npz")} +
+                           weights);
   ASSERT_EQ(fit.code, 0) << fit.err;
   EXPECT_EQ(load(at("model.npz")).metric.dimension(), 3);
 }
