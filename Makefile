@@ -21,7 +21,7 @@ packages:
 
 build: packages
 	@cmake --preset release --log-level=WARNING >/dev/null
-	@cmake --build --preset release --parallel $(JOBS)
+	@cmake --build --preset release --parallel $(JOBS) --target remblai_cli remblai_completion
 
 dev: packages
 	@cmake --preset dev --log-level=WARNING >/dev/null
@@ -34,6 +34,7 @@ demo: build
 test:
 	@$(MAKE) --no-print-directory format-check
 	@$(MAKE) --no-print-directory build
+	@cmake --build --preset release --parallel $(JOBS)
 	@ctest --preset release --parallel $(JOBS)
 	@$(MAKE) --no-print-directory dev
 	@ctest --preset dev --parallel $(JOBS)

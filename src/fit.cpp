@@ -46,6 +46,7 @@ class Fit {
   void use(LearnedMetric metric);
   Matrix embed(const Matrix& points) const;
   bool alternate();
+  void conclude(const Step& last, bool settled);
   void transport_step(Step& record, double tolerance);
   void entropic_step(Step& record, double tolerance, const Matrix& x, const Matrix& z);
   void exact_step(Step& record, const Matrix& x, const Matrix& z);
@@ -235,25 +236,29 @@ bool Fit::alternate() {
     return false;
   }
   if (!last) return true;
-  if (!record.inner_converged)
+  conclude(record, settled);
+  return false;
+}
+
+void Fit::conclude(const Step& last, bool settled) {
+  if (!last.inner_converged)
     finish(Outcome::iteration_limit,
            fmt::format(
                "the plan of the last step misses its marginals by {:.1e} after {} passes; give a "
                "larger --lambda or --tolerance",
-               std::max(record.source_error, record.target_error), record.inner_iterations));
+               std::max(last.source_error, last.target_error), last.inner_iterations));
   else if (settled)
     finish(Outcome::converged, learned()
-                                   ? fmt::format("the metric settled after {} steps", record.step)
+                                   ? fmt::format("the metric settled after {} steps", last.step)
                                    : "the marginals are met");
-  else if (record.step == 1)
+  else if (last.step == 1)
     finish(Outcome::iteration_limit,
            "one step cannot tell whether the metric has settled; give more --steps");
   else
     finish(Outcome::iteration_limit,
            fmt::format("the metric still changes by {:.1e} a step after {} steps (outer tolerance "
                        "{:.1e}); give more --steps",
-                       change_, record.step, options_.outer_tolerance));
-  return false;
+                       change_, last.step, options_.outer_tolerance));
 }
 
 void Fit::transport_step(Step& record, double tolerance) {

@@ -14,7 +14,7 @@ namespace remblai {
 namespace {
 
 constexpr Index count = 500;
-constexpr Index pixels = 28 * 28;
+constexpr Index pixels = Index{28} * 28;
 
 using Bytes = Eigen::Matrix<unsigned char, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 

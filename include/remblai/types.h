@@ -7,6 +7,10 @@
 
 namespace remblai {
 
+// Matrices are allocated on one side of the interface and freed on the other; Eigen's allocator
+// depends on this number. The CMake target sets it.
+static_assert(EIGEN_MAX_ALIGN_BYTES == 64, "compile with -DEIGEN_MAX_ALIGN_BYTES=64");
+
 using Index = Eigen::Index;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
