@@ -1,15 +1,16 @@
 // remblai adapt: fit, map and predict in one go, into one folder.
-// Everything is read and checked first and written last.
+// Everything is read and checked first; once the fit is done, no later failure loses it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <new>
 
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
 #include "progress.h"
-#include "remblai/fit.h"
+#include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
@@ -32,14 +33,10 @@ struct Scored {
   Labels truth, predicted;
 
   std::optional<double> accuracy() const {
-    if (truth.size() == 0) return std::nullopt;
+    if (truth.size() == 0 || predicted.size() == 0) return std::nullopt;
     return remblai::accuracy(predicted, truth);
   }
 };
-
-Labels label(const Model& model, const Matrix& points, bool through_plan) {
-  return through_plan ? most_likely(propagate(model, points)) : predict(model, points);
-}
 
 Scored load_test(const Arguments& arguments, Index dimension) {
   Scored test;
@@ -53,45 +50,114 @@ Scored load_test(const Arguments& arguments, Index dimension) {
   return test;
 }
 
-int run(const Arguments& arguments) {
-  const Stopwatch watch;
-  const Problem problem = load_problem(arguments.fit);
-  Scored target, test = load_test(arguments, problem.source.dimension());
+Inputs all_inputs(const Arguments& arguments) {
+  Inputs inputs = inputs_of(arguments.fit);
+  if (!arguments.test.empty()) inputs.emplace_back("test", arguments.test);
+  if (!arguments.test_labels.empty()) inputs.emplace_back("test-labels", arguments.test_labels);
+  return inputs;
+}
+
+/// One run: what it read, the model, and how far it came with the rest.
+struct Job {
+  const Arguments& arguments;
+  Stopwatch watch;
+  Problem problem;
+  Scored target, test;
+  Model model;
+
+  void read();
+  std::string finish(const OutputFolder& folder);
+  Report report() const;
+};
+
+void Job::read() {
+  const PhaseLine line(arguments.run.quiet, watch, "reading");
+  problem = load_problem(arguments.fit);
+  test = load_test(arguments, problem.source.dimension());
   if (!arguments.fit.target_labels.empty()) {
     target.truth =
         load_labels(arguments.fit.target_labels, "--target-labels", problem.target.size());
   }
-  OutputFolder folder(arguments.out);
+}
 
-  const Interrupt interrupt;
-  Model model;
-  {
-    ProgressLine line(arguments.run.quiet, 0.5);
-    model = fit(problem, arguments.fit.options, std::ref(line));
+Report Job::report() const {
+  return {.target_accuracy = target.accuracy(),
+          .test_accuracy = test.accuracy(),
+          .seconds = watch.seconds(),
+          .inputs = all_inputs(arguments),
+          .propagate = arguments.propagate};
+}
+
+/// Writes what follows from the model. A Ctrl-C that comes meanwhile leaves out what has not begun;
+/// one that ended the fit does not. Returns the files left out.
+std::string Job::finish(const OutputFolder& folder) {
+  const bool whole = Interrupt::requested();
+  std::vector<std::string> missing;
+  const auto phase = [&](const char* what, const std::string& name, auto&& write) {
+    if (Interrupt::requested() && !whole) {
+      missing.push_back(name);
+      return;
+    }
+    const PhaseLine line(arguments.run.quiet, watch, what);
+    write(folder.file(name));
+  };
+  std::optional<Predictor> nearest;  // maps the source points once for all sets of points
+  const auto label_into = [&](Scored& scored, const Matrix& points) {
+    return [&](const std::string& path) {
+      if (!arguments.propagate && !nearest) nearest.emplace(model);
+      scored.predicted = nearest ? (*nearest)(points) : most_likely(propagate(model, points));
+      io::write_npy(path, scored.predicted);
+    };
+  };
+  phase("mapping", "mapped.npy", [&](const auto& path) { io::write_npy(path, map(model)); });
+  phase("labelling", "labels.npy", label_into(target, problem.target.points));
+  if (test.points.size() > 0) {
+    phase("labelling", "test_labels.npy", label_into(test, test.points));
   }
+  if (arguments.save_plan) {
+    phase("writing the plan", "plan.npy",
+          [&](const auto& path) { io::write_npy(path, plan(model)); });
+  }
+  if (arguments.save_metric) {
+    phase("writing the metric", "metric.npy",
+          [&](const auto& path) { io::write_npy(path, model.metric.matrix()); });
+  }
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
 
-  target.predicted = label(model, problem.target.points, arguments.propagate);
-  if (test.points.size() > 0) test.predicted = label(model, test.points, arguments.propagate);
-  save(model, folder.file("model.npz"));
-  io::write_npy(folder.file("mapped.npy"), map(model));
-  io::write_npy(folder.file("labels.npy"), target.predicted);
-  if (test.points.size() > 0) io::write_npy(folder.file("test_labels.npy"), test.predicted);
-  if (arguments.save_plan) io::write_npy(folder.file("plan.npy"), plan(model));
-  if (arguments.save_metric) io::write_npy(folder.file("metric.npy"), model.metric.matrix());
-  const Report report{.target_accuracy = target.accuracy(),
-                      .test_accuracy = test.accuracy(),
-                      .seconds = watch.seconds()};
-  const std::string json = to_json(model, report);
+int run(const Arguments& arguments) {
+  Job job{arguments, {}, {}, {}, {}, {}};
+  job.read();
+  const Interrupt interrupt(!arguments.run.quiet);
+  OutputFolder folder(arguments.out, {"model.npz", "mapped.npy", "labels.npy", "test_labels.npy",
+                                      "plan.npy", "metric.npy", "report.json"});
+  job.model = fit_with_progress(job.problem, arguments.fit.options, arguments.run.quiet, job.watch);
+  save(job.model, folder.file("model.npz"));
+
+  std::string missing, failure;
+  try {
+    missing = job.finish(folder);
+  } catch (const std::bad_alloc&) {
+    failure = "not enough memory for what follows the fit";
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  const Report report = job.report();
+  const std::string json = to_json(job.model, report);
   io::write_text(folder.file("report.json"), json);
-  folder.publish();
+  const std::vector<std::string> written = folder.publish(report.inputs);
+  if (!failure.empty()) {
+    throw Error(fmt::format("{}; the fit is kept, with what was ready: {} holds {}", failure,
+                            arguments.out, fmt::join(written, ", ")));
+  }
 
   if (arguments.run.json) {
     fmt::print("{}", json);
   } else if (!arguments.run.quiet) {
-    fmt::print("{}\nwritten to {}: {}\n", summary(model, report), arguments.out,
-               fmt::join(folder.names(), ", "));
+    fmt::print("{}\nwritten to {}: {}\n", summary(job.model, report), arguments.out,
+               fmt::join(written, ", "));
   }
-  return conclude(model.status);
+  return conclude(job.model.status, missing);
 }
 
 }  // namespace

@@ -122,6 +122,19 @@ void add_option(CLI::App& command, const std::string& name, Field& field, const 
 
 }  // namespace
 
+Inputs inputs_of(const FitArguments& arguments) {
+  Inputs all{{"source", arguments.source},
+             {"source-labels", arguments.source_labels},
+             {"source-weights", arguments.source_weights},
+             {"target", arguments.target},
+             {"target-labels", arguments.target_labels},
+             {"target-weights", arguments.target_weights},
+             {"metric", arguments.metric},
+             {"prior", arguments.prior}};
+  std::erase_if(all, [](const auto& input) { return input.second.empty(); });
+  return all;
+}
+
 CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& value,
                       const std::string& help, const std::string& type) {
   return command.add_option(flag, value, help)->type_name(type)->group(group::files);

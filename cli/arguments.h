@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "remblai/options.h"
@@ -33,6 +34,10 @@ struct FitArguments {
   bool transpose = false;
   Options options;
 };
+
+/// The files named on the command line, each with its flag (without the dashes).
+using Inputs = std::vector<std::pair<std::string, std::string>>;
+Inputs inputs_of(const FitArguments& arguments);
 
 struct RunArguments {
   bool quiet = false;

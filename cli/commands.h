@@ -13,9 +13,9 @@ namespace remblai::cli {
 /// Exit codes of the program.
 enum Exit : int {
   success = 0,
-  bad_input = 2,      ///< nothing was written
+  bad_input = 2,      ///< nothing was written, but by adapt what a finished fit gave
   not_converged = 3,  ///< results were written
-  interrupted = 130,  ///< by Ctrl-C; what was reached is written
+  interrupted = 130,  ///< by Ctrl-C or SIGTERM; what was reached is written
 };
 
 /// What a subcommand does once the command line is parsed.

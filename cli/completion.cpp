@@ -61,7 +61,14 @@ std::string bash(const CLI::App& app) {
 # For every shell: remblai completion bash > ~/.local/share/bash-completion/completions/remblai
 _remblai() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
-  local command="" words="" files="" word
+  local command="" words="" files="" prefix="" word
+  if [[ $current == --*=* ]]; then
+    previous=${{current%%=*}} prefix=$previous= current=${{current#*=}}
+  elif [[ $current == "=" ]]; then
+    current=""
+  elif [[ $previous == "=" ]]; then
+    previous=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     case $word in
     {}) command=$word; break ;;
@@ -75,6 +82,7 @@ _remblai() {{
     compopt -o filenames 2> /dev/null
     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
   fi
+  COMPREPLY=("${{COMPREPLY[@]/#/$prefix}}")
 }}
 complete -F _remblai remblai
 )",

@@ -138,7 +138,7 @@ int run(const Arguments& arguments) {
     fmt::print("{:<40}{:>9}{:>11}\n", "method", "accuracy", "time");
     std::fflush(stdout);
   }
-  const Interrupt interrupt;
+  const Interrupt interrupt(false);
   const bool colour = colours(stdout);
   std::vector<Result> results{without_adaptation(sample)};
   if (talk) print_row(results.back(), false);

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "remblai/error.h"
 #include "remblai/io.h"
@@ -96,8 +98,8 @@ Problem load_problem(const FitArguments& arguments) {
 void require_writable(const std::string& path, const std::string& extension) {
   const fs::path file(path);
   if (file.extension() != extension) {
-    throw Error(fmt::format("--out {}: the result is a {} file; end its name in {}", path,
-                            extension.substr(1), extension));
+    throw Error(fmt::format("--out {}: the result is an {} file; end its name in {}", path,
+                            extension, extension));
   }
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder");
@@ -110,8 +112,14 @@ void require_writable(const std::string& path, const std::string& extension) {
   }
 }
 
-OutputFolder::OutputFolder(const std::string& path) : path_(path) {
+OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> names)
+    : path_(path), names_(std::move(names)) {
   std::error_code error;
+  for (const std::string& name : names_) {
+    const fs::path place = fs::path(path) / name;
+    if (fs::is_directory(place, error)) refuse_output(place.string(), "that is a folder");
+  }
+  error.clear();
   for (fs::path folder = fs::absolute(path, error); !error && !fs::exists(folder, error);
        folder = folder.parent_path()) {
     created_.insert(created_.begin(), folder.string());
@@ -139,20 +147,32 @@ void OutputFolder::discard() noexcept {
   }
 }
 
-std::string OutputFolder::file(const std::string& name) {
-  const fs::path place = fs::path(path_) / name;
-  std::error_code ignored;
-  if (fs::is_directory(place, ignored)) refuse_output(place.string(), "that is a folder");
-  names_.push_back(name);
+std::string OutputFolder::file(const std::string& name) const {
   return (fs::path(aside_) / name).string();
 }
 
-void OutputFolder::publish() {
+std::vector<std::string> OutputFolder::publish(const Inputs& inputs) {
+  std::error_code error;
+  const bool used_before = fs::exists(fs::path(path_) / "report.json", error);
+  std::vector<std::string> written;
+  std::vector<fs::path> stale;
   for (const std::string& name : names_) {
-    std::error_code error;
-    fs::rename(fs::path(aside_) / name, fs::path(path_) / name, error);
-    if (error) refuse_output((fs::path(path_) / name).string(), error.message());
+    const fs::path place = fs::path(path_) / name;
+    if (!fs::exists(fs::path(aside_) / name, error)) {
+      stale.push_back(place);
+      continue;
+    }
+    fs::rename(fs::path(aside_) / name, place, error);
+    if (error) refuse_output(place.string(), error.message());
+    written.push_back(name);
   }
+  for (const fs::path& place : stale) {
+    const bool input = std::any_of(inputs.begin(), inputs.end(), [&](const auto& one) {
+      return fs::equivalent(io::parse_spec(one.second).path, place, error);
+    });
+    if (used_before && !input) fs::remove(place, error);
+  }
+  return written;
 }
 
 }  // namespace remblai::cli

@@ -31,22 +31,23 @@ void require_writable(const std::string& path, const std::string& extension);
 
 /// A folder of results. Files are written aside and moved into place together; until then the
 /// folder shows nothing of them, and if they never are, a folder that was made for them goes away
-/// again.
+/// again. report.json marks a folder of results.
 class OutputFolder {
  public:
-  /// Makes the folder, and its parents, where needed. Throws Error when it cannot be written to.
-  explicit OutputFolder(const std::string& path);
+  /// Makes the folder, and its parents, where needed. `names` are all the files that may be
+  /// written. Throws Error when the folder cannot be written to or one of the names is taken by a
+  /// folder.
+  OutputFolder(const std::string& path, std::vector<std::string> names);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
   /// Where to write the result called `name`.
-  std::string file(const std::string& name);
+  std::string file(const std::string& name) const;
 
-  /// Moves everything into place.
-  void publish();
-
-  const std::vector<std::string>& names() const { return names_; }
+  /// Moves everything that was written into place and removes what an earlier run left under the
+  /// other names, but none of the `inputs` of this one. The names written, in order.
+  std::vector<std::string> publish(const Inputs& inputs);
 
  private:
   void discard() noexcept;

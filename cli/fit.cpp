@@ -9,7 +9,6 @@
 #include "commands.h"
 #include "files.h"
 #include "progress.h"
-#include "remblai/fit.h"
 #include "remblai/model_io.h"
 #include "remblai/report.h"
 
@@ -25,21 +24,23 @@ struct Arguments {
 int run(const Arguments& arguments) {
   const Stopwatch watch;
   require_writable(arguments.out, ".npz");
-  const Problem problem = load_problem(arguments.fit);
-
-  const Interrupt interrupt;
-  Model model;
+  const bool quiet = arguments.run.quiet;
+  Problem problem;
   {
-    ProgressLine line(arguments.run.quiet, 0.5);
-    model = fit(problem, arguments.fit.options, std::ref(line));
+    const PhaseLine line(quiet, watch, "reading");
+    problem = load_problem(arguments.fit);
   }
+
+  const Interrupt interrupt(!quiet);
+  const Model model = fit_with_progress(problem, arguments.fit.options, quiet, watch);
   save(model, arguments.out);
 
   Report report;
+  report.inputs = inputs_of(arguments.fit);
   report.seconds = watch.seconds();
   if (arguments.run.json) {
     fmt::print("{}", to_json(model, report));
-  } else if (!arguments.run.quiet) {
+  } else if (!quiet) {
     fmt::print("{}\nwritten to {}\n", summary(model, report), arguments.out);
   }
   return conclude(model.status);

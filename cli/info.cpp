@@ -19,6 +19,38 @@ namespace {
 
 constexpr std::size_t most_classes = 50;  // a list with more distinct numbers is hardly labels
 
+/// Length of the UTF-8 character at the front of `text`; 0 for a control or any other byte.
+std::size_t character_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f;
+  const std::size_t length = lead < 0xc2   ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
+  if (text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+  }
+  const bool control = lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+  return control ? 0 : length;
+}
+
+/// A name from a file as a terminal may see it: bytes that are no text are escaped.
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length > 0) {
+      shown += text.substr(0, length);
+    } else {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return shown;
+}
+
 bool is_list(const io::Array& array) {
   Index longer = 0;
   for (Index extent : array.shape) longer += extent > 1;
@@ -79,10 +111,11 @@ bool has_extension(const std::string& path, std::string_view extension) {
                     [&](char a, char b) { return a == lower(b); });
 }
 
-/// Reads the numbers of one array and describes them, or says why they cannot be taken.
-void describe(const std::string& path, io::Array array) {
+/// Reads the numbers of one array and describes them. Text is told in place of them; any other
+/// reason why they cannot be taken is returned.
+std::string describe(const std::string& path, io::Array array) {
   const bool plain = array.type == "number";  // of a .csv, whose fields have no other type
-  fmt::print("{}{}{}\n", array.name.empty() ? "" : array.name + ": ", shape_of(array),
+  fmt::print("{}{}{}\n", array.name.empty() ? "" : printable(array.name) + ": ", shape_of(array),
              plain ? "" : ", " + array.type);
   if (array.shape.size() > 1) {
     const Index rows = array.shape[0];
@@ -96,8 +129,14 @@ void describe(const std::string& path, io::Array array) {
     }
     describe_values(array);
   } catch (const Error& error) {
+    if (!array.type.starts_with("text")) return error.what();
     fmt::print("  not usable as numbers: {}\n", error.what());
   }
+  return "";
+}
+
+void require(const std::string& failure) {
+  if (!failure.empty()) throw Error(failure);
 }
 
 /// With their numbers where that takes one reading, as it does when all arrays of an .npz are
@@ -116,7 +155,7 @@ std::vector<io::Array> arrays_of(const std::string& path) {
 void describe_table(const std::string& path, const std::vector<io::Array>& columns) {
   constexpr std::size_t most_names = 12;
   std::vector<std::string> names;
-  for (const io::Array& column : columns) names.push_back(column.name);
+  for (const io::Array& column : columns) names.push_back(printable(column.name));
   const Index width = std::ssize(names);
   const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
   if (names.size() > most_names) names.resize(most_names);
@@ -125,7 +164,7 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
   const auto text = std::count_if(columns.begin(), columns.end(),
                                   [](const io::Array& column) { return column.type == "text"; });
   const std::string type = text > 0 ? fmt::format("text in {} of the columns", text) : "numbers";
-  describe(path, {"", type, {rows, width}, {}});
+  require(describe(path, {"", type, {rows, width}, {}}));
 }
 
 void describe_data(const std::string& path) {
@@ -133,20 +172,29 @@ void describe_data(const std::string& path) {
   if (has_extension(path, ".csv") || has_extension(path, ".tsv")) {
     return describe_table(path, arrays);
   }
+  if (arrays.empty()) io::read_points(path);  // says why none of them can be taken
   fmt::print("{}: {} {} of numbers\n", path, arrays.size(),
              arrays.size() == 1 ? "array" : "arrays");
-  for (io::Array& array : arrays) describe(path, std::move(array));
+  if (arrays.size() == 1) return require(describe(path, std::move(arrays[0])));
+  std::vector<std::string> failures;
+  for (io::Array& array : arrays) {
+    const std::string failure = describe(path, std::move(array));
+    if (failure.empty()) continue;
+    fmt::print("  not usable: {}\n", failure);
+    failures.push_back(failure);
+  }
+  if (!failures.empty() && failures.size() == arrays.size()) throw Error(failures[0]);
 }
 
 void describe_one(const io::Spec& spec) {
   std::vector<io::Array> arrays = arrays_of(spec.path);
   for (io::Array& array : arrays) {
-    if (array.name == spec.name) return describe(spec.path, std::move(array));
+    if (array.name == spec.name) return require(describe(spec.path, std::move(array)));
   }
   // The index of a column, or a name that is not there, which the reader refuses.
   Matrix values = io::read_points(spec.path + ":" + spec.name);
   const Index rows = values.rows();
-  describe(spec.path, {spec.name, "number", {rows}, std::move(values)});
+  require(describe(spec.path, {spec.name, "number", {rows}, std::move(values)}));
 }
 
 void describe_model(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <set>
 
 #include "arguments.h"
 #include "commands.h"
@@ -28,8 +29,9 @@ bool looks_like_flag(const std::string& word) {
   return word.size() > 1 && word[0] == '-';
 }
 
-/// Throws Error on an unknown subcommand or flag, and on a flag whose value is missing: CLI11 would
-/// report a missing required flag first, or take the next flag for the value.
+/// Throws Error on an unknown subcommand or flag, on a word too many, on a flag that comes twice,
+/// and on one whose value is missing: CLI11 would report a missing required flag first, or take the
+/// next flag for the value.
 void check_words(const CLI::App& app, const Words& words) {
   const CLI::App* command = &app;
   std::size_t first = 0;
@@ -43,16 +45,27 @@ void check_words(const CLI::App& app, const Words& words) {
     command = app.get_subcommand(words[0]);
     first = 1;
   }
+  const std::string program = first ? "remblai " + words[0] : std::string("remblai");
+  const auto options = command->get_options();
+  auto places = std::count_if(options.begin(), options.end(),
+                              [](const CLI::Option* one) { return one->get_positional(); });
+  std::set<std::string> seen;
   for (std::size_t i = first; i < words.size(); ++i) {
-    if (!looks_like_flag(words[i])) continue;
+    if (!looks_like_flag(words[i])) {
+      if (places-- > 0) continue;
+      throw Error(fmt::format("unexpected '{}'; no flag before it takes it: see '{} --help'",
+                              words[i], program));
+    }
     const std::string flag = words[i].substr(0, words[i].find('='));
     const std::vector<std::string> flags = flags_of(*command);
     if (std::find(flags.begin(), flags.end(), flag) == flags.end()) {
       throw Error(fmt::format("unknown option '{}'{}; '{} --help' lists them all", flag,
-                              suggestion(flag, flags),
-                              first ? "remblai " + words[0] : std::string("remblai")));
+                              suggestion(flag, flags), program));
     }
     const CLI::Option* option = command->get_option(flag);
+    if (!seen.insert(flag).second && option->get_items_expected_max() <= 1) {
+      throw Error(fmt::format("{} was given twice; give it once", flag));
+    }
     if (option->get_items_expected_max() == 0) continue;
     const bool here = flag.size() + 1 < words[i].size();
     const bool next = flag == words[i] && i + 1 < words.size() && !is_flag(words[i + 1]);
@@ -68,7 +81,7 @@ int run(Words words) {
       "labels from one set of points to another.",
       "remblai");
   app.formatter(help_formatter());
-  app.set_version_flag("--version", fmt::format("remblai {}", version()), "the version");
+  app.set_version_flag("-V,--version", fmt::format("remblai {}", version()), "the version");
   app.require_subcommand(1);
   const std::string files =
       "A FILE is a path, or PATH:NAME for one array of an .npz or .mat or one column of a .csv.\n"
@@ -89,11 +102,17 @@ int run(Words words) {
     fmt::print(stderr, "{}", app.help());
     return Exit::bad_input;
   }
+  if (words[0] == "-V") words[0] = "--version";
+  if (words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
   // Help is what was asked for, whatever else stands on the line.
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
   if (std::find(words.begin() + 1, words.end(), "--help") != words.end()) {
     words = {words[0], "--help"};
   }
+  if (words[0] == "--help" || words[0] == "--version") words.resize(1);
   check_words(app, words);
   const std::string command = words[0];
   try {

@@ -6,10 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "progress.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/threads.h"
@@ -25,7 +27,9 @@ struct Arguments {
 };
 
 int run(const Arguments& arguments, const CLI::App& command) {
+  const Stopwatch watch;
   require_writable(arguments.out, ".npy");
+  std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
   Model model = load(arguments.model);
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
@@ -37,10 +41,13 @@ int run(const Arguments& arguments, const CLI::App& command) {
   } else if (arguments.inverse) {
     points = model.scaler.undo(model.target.points);
   }
+  line.reset();
+  line.emplace(arguments.quiet, watch, "mapping");
   const Matrix mapped = arguments.inverse          ? map_back(model, points)
                         : arguments.points.empty() ? map(model)
                                                    : map(model, points);
   io::write_npy(arguments.out, mapped);
+  line.reset();
   if (!arguments.quiet) {
     fmt::print("{} points ({} coordinates) mapped into the {} domain, written to {}\n",
                mapped.rows(), mapped.cols(), arguments.inverse ? "source" : "target",

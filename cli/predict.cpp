@@ -6,10 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "progress.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
@@ -26,7 +28,9 @@ struct Arguments {
 };
 
 int run(const Arguments& arguments, const CLI::App& command) {
+  const Stopwatch watch;
   require_writable(arguments.out, ".npy");
+  std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
   Model model = load(arguments.model);
   if (!model.source.labelled()) {
     throw Error(fmt::format("--model {}: the model has no labels; fit again with --source-labels",
@@ -40,9 +44,12 @@ int run(const Arguments& arguments, const CLI::App& command) {
   const Matrix points = load_points(arguments.points, arguments.transpose, arguments.skip);
   require_dimension("--points", points.cols(), "--model", model.metric.dimension());
 
+  line.reset();
+  line.emplace(arguments.quiet, watch, "labelling");
   const Labels labels =
       arguments.propagate ? most_likely(propagate(model, points)) : predict(model, points);
   io::write_npy(arguments.out, labels);
+  line.reset();
   if (!arguments.quiet) {
     fmt::print("{} points labelled, written to {}\n", labels.size(), arguments.out);
   }

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "commands.h"
@@ -20,8 +23,29 @@ namespace {
 constexpr double refresh_seconds = 0.1;
 constexpr double patience_seconds = 2;  // for a step to end after Ctrl-C
 
-volatile std::sig_atomic_t interrupt_flag = 0;
-struct sigaction previous_action;
+constexpr double short_run_seconds = 2;  // needs no line for its phases
+constexpr std::string_view announcement =
+    "\nstopping: results are being written; Ctrl-C again aborts and loses them\n";
+
+volatile std::sig_atomic_t interrupt_signal = 0;  // the first one caught
+volatile std::sig_atomic_t announce_interrupt = 0;
+struct sigaction previous_interrupt, previous_termination;
+
+/// Only calls that a signal handler may make.
+void handle(int signal) {
+  if (interrupt_signal != 0) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // delivered when this returns
+    return;
+  }
+  interrupt_signal = signal;
+  if (announce_interrupt != 0) {
+    const int kept = errno;
+    [[maybe_unused]] const ssize_t ignored =
+        write(STDERR_FILENO, announcement.data(), announcement.size());
+    errno = kept;
+  }
+}
 
 std::string duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.1f}s", seconds);
@@ -43,20 +67,59 @@ bool colours(std::FILE* stream) {
   return isatty(fileno(stream)) && !(no_color && *no_color);
 }
 
-Interrupt::Interrupt() {
-  interrupt_flag = 0;
+Interrupt::Interrupt(bool announce) {
+  interrupt_signal = 0;
+  announce_interrupt = announce && isatty(STDERR_FILENO);
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupt_flag = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  sigaction(SIGINT, &action, &previous_action);
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, &previous_interrupt);
+  sigaction(SIGTERM, &action, &previous_termination);
 }
 
 Interrupt::~Interrupt() {
-  sigaction(SIGINT, &previous_action, nullptr);
+  sigaction(SIGINT, &previous_interrupt, nullptr);
+  sigaction(SIGTERM, &previous_termination, nullptr);
 }
 
 bool Interrupt::requested() {
-  return interrupt_flag != 0;
+  return interrupt_signal != 0;
+}
+
+PhaseLine::PhaseLine(bool quiet, const Stopwatch& run, std::string phase)
+    : text_(std::move(phase) + "...") {
+  if (quiet || !isatty(STDERR_FILENO)) return;
+  const double left = short_run_seconds - run.seconds();
+  if (left <= 0) {
+    show();
+    return;
+  }
+  waiter_ = std::thread([this, left] {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::duration<double>(left), [this] { return over_; })) {
+      show();
+    }
+  });
+}
+
+PhaseLine::~PhaseLine() {
+  if (waiter_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    waiter_.join();
+  }
+  if (!shown_) return;
+  fmt::print(stderr, "\r{:<{}}\r", "", text_.size());
+  std::fflush(stderr);
+}
+
+void PhaseLine::show() {
+  fmt::print(stderr, "\r{}", text_);
+  std::fflush(stderr);
+  shown_ = true;
 }
 
 ProgressLine::ProgressLine(bool quiet, double delay, std::string title)
@@ -77,7 +140,7 @@ std::string ProgressLine::text(const Progress& progress) const {
   std::string line = progress.steps == 1
                          ? fmt::format("{}pass {}", title_, progress.inner_iterations)
                          : fmt::format("{}step {}/{}", title_, progress.step, progress.steps);
-  if (Interrupt::requested()) return line + "  stopping (Ctrl-C again ends at once)";
+  if (Interrupt::requested()) return line + "  stopping";
   if (done_ > 0) line += fmt::format("  objective {:.6g}", objective_);
   line += fmt::format("  marginal error {:.1e}  elapsed {}", progress.marginal_error,
                       duration(progress.seconds));
@@ -104,9 +167,21 @@ bool ProgressLine::operator()(const Progress& progress) {
   return !progress.record && now - interrupted_at_ < patience_seconds;
 }
 
-int conclude(const Status& status) {
+Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,
+                        const Stopwatch& run) {
+  std::optional<PhaseLine> preparing(std::in_place, quiet, run, "preparing");
+  ProgressLine line(quiet, 0.5);
+  return fit(problem, options, [&](const Progress& progress) {
+    preparing.reset();
+    return line(progress);
+  });
+}
+
+int conclude(const Status& status, const std::string& missing) {
   if (Interrupt::requested()) {
-    fmt::print(stderr, "stopped by Ctrl-C: {}\n", status.reason);
+    fmt::print(stderr, "stopped by {}: {}{}\n",
+               interrupt_signal == SIGINT ? "Ctrl-C" : "a request to terminate", status.reason,
+               missing.empty() ? "" : "; not written: " + missing);
     return Exit::interrupted;
   }
   if (status.converged()) return Exit::success;

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "remblai/fit.h"
 
@@ -24,15 +27,37 @@ class Stopwatch {
 /// True when the stream is a terminal and NO_COLOR is not set.
 bool colours(std::FILE* stream);
 
-/// While one lives, the first Ctrl-C only sets a flag; the second ends the program at once.
+/// While one lives, the first Ctrl-C or SIGTERM only sets a flag; the second ends the program at
+/// once.
 class Interrupt {
  public:
-  Interrupt();
+  /// With `announce` the first one is answered on standard error, if that is a terminal: results
+  /// are being written.
+  explicit Interrupt(bool announce);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
   static bool requested();
+};
+
+/// "mapping..." on standard error while one lives, once the run has lasted two seconds; silent when
+/// that is no terminal and when `quiet`.
+class PhaseLine {
+ public:
+  PhaseLine(bool quiet, const Stopwatch& run, std::string phase);
+  ~PhaseLine();
+  PhaseLine(const PhaseLine&) = delete;
+  PhaseLine& operator=(const PhaseLine&) = delete;
+
+ private:
+  void show();
+
+  std::string text_;
+  bool shown_ = false, over_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread waiter_;
 };
 
 /// One line on standard error, rewritten in place; silent when that is no terminal, when `quiet`,
@@ -64,7 +89,12 @@ class ProgressLine {
   double objective_ = 0;
 };
 
-/// The exit code for how a fit ended; says on standard error why it did not converge.
-int conclude(const Status& status);
+/// fit with its lines: what it prepares, then its progress.
+Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,
+                        const Stopwatch& run);
+
+/// The exit code for how a fit ended; says on standard error why it did not converge, or that it
+/// was stopped and what is `missing` for that.
+int conclude(const Status& status, const std::string& missing = "");
 
 }  // namespace remblai::cli

@@ -198,6 +198,8 @@ Model Fit::run() {
   first_metric();
   while (alternate()) {
   }
+  if (learned())
+    model_.fixed_point_residual = metric_step_->residual(metric_, second_moment(space_, plan_));
   return std::move(model_);
 }
 
@@ -245,7 +247,7 @@ void Fit::conclude(const Step& last, bool settled) {
     finish(Outcome::iteration_limit,
            fmt::format(
                "the plan of the last step misses its marginals by {:.1e} after {} passes; give a "
-               "larger --lambda or --tolerance",
+               "larger --lambda or --tolerance, or --lambda 0 for exact transport",
                std::max(last.source_error, last.target_error), last.inner_iterations));
   else if (settled)
     finish(Outcome::converged, learned()

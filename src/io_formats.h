@@ -36,6 +36,9 @@ Array read_idx(const std::string& path, const std::string& name);
 /// The two kinds of .mat: versions 5 to 7, and 7.3. The caller has looked at the version.
 std::vector<Entry> list_mat5(const std::string& path);
 Array read_mat5(const std::string& path, const std::string& name);
+std::vector<Entry> list_mat73(const std::string& path);
+Array read_mat73(const std::string& path, const std::string& name);
+bool is_hdf5(const std::string& path);  ///< with or without something before it, as MATLAB has
 
 /// Why an array of this MATLAB class is not taken; empty when it is.
 std::string refusal_of_class(const std::string& name, bool is_complex);

@@ -1,5 +1,5 @@
-// MATLAB's .mat, versions 5 to 7: tagged elements, each plain or packed by zlib. Read here and not
-// by matio, which takes truncated files for whole ones and does not return from some damaged ones.
+// MATLAB's .mat, versions 5 to 7: tagged elements, each plain or packed by zlib. Every size
+// is checked against the file before memory is asked for.
 #include <fmt/format.h>
 #include <zlib.h>
 

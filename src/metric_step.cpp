@@ -23,8 +23,7 @@ MetricStep::MetricStep(const Space& space, double ridge, double geodesic)
 }
 
 LearnedMetric MetricStep::operator()(const Matrix& moment) const {
-  Matrix c = moment;
-  c.diagonal().array() += ridge_;
+  const Matrix c = with_ridge(moment);
   const bool plain = prior_.lower.size() == 0;
   linalg::Spectrum spectrum = linalg::eigh(
       plain ? c : linalg::multiply(prior_.lower, linalg::multiply(c, prior_.lower), Op::transpose));
@@ -52,11 +51,22 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
     high = std::max(high, a.outside);
   }
   a.condition = high / low;
-  a.residual = t_ == 0.5 ? residual(inside, c) : std::numeric_limits<double>::quiet_NaN();
+  a.residual = residual_of(inside, c);
   return a;
 }
 
-double MetricStep::residual(const Matrix& a, const Matrix& c) const {
+Matrix MetricStep::with_ridge(const Matrix& moment) const {
+  Matrix c = moment;
+  c.diagonal().array() += ridge_;
+  return c;
+}
+
+double MetricStep::residual(const LearnedMetric& a, const Matrix& moment) const {
+  return residual_of(linalg::gram(a.factor), with_ridge(moment));
+}
+
+double MetricStep::residual_of(const Matrix& a, const Matrix& c) const {
+  if (t_ != 0.5) return std::numeric_limits<double>::quiet_NaN();
   Matrix difference = linalg::multiply(a, linalg::multiply(c, a));
   if (prior_.inside.size())
     difference -= prior_.inside;

@@ -35,11 +35,15 @@ class MetricStep {
   /// O(r^3). `moment` is C without the ridge.
   LearnedMetric operator()(const Matrix& moment) const;
 
+  /// |A C A - D|_F / |D|_F for another moment C (without the ridge); NaN unless t = 1/2.
+  double residual(const LearnedMetric& a, const Matrix& moment) const;
+
   /// Between two results of this step; the prior cancels. O(r^3).
   MetricChange change(const LearnedMetric& a, const LearnedMetric& b) const;
 
  private:
-  double residual(const Matrix& a, const Matrix& c) const;
+  Matrix with_ridge(const Matrix& moment) const;
+  double residual_of(const Matrix& a, const Matrix& c) const;
 
   const SpanMatrix& prior_;
   double ridge_, t_;

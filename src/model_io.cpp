@@ -150,6 +150,8 @@ Model read_model(const Arrays& arrays) {
   model.options.validate();
   model.scaler.kind = model.options.preprocess;
   model.history = history_from(meta.at("history"));
+  if (const Json& residual = meta.at("fixed_point_residual"); residual.is_number())
+    model.fixed_point_residual = residual;
   model.status = {enum_from<Outcome>(meta.at("status").get<std::string>()),
                   meta.at("reason").get<std::string>()};
   require_consistent(model);
@@ -185,6 +187,7 @@ void save(const Model& model, const std::string& path) {
                      {"options", options_json(model.options)},
                      {"status", name(model.status.outcome)},
                      {"reason", model.status.reason},
+                     {"fixed_point_residual", number(model.fixed_point_residual)},
                      {"history", history_json(model.history)}};
   arrays["meta"] = meta.dump();
   arrays["format_version"] = whole(format_version);

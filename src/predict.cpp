@@ -16,12 +16,11 @@
 namespace remblai {
 namespace {
 
-void require_usable(const Model& model, const Matrix& points) {
+void require_labels(const Model& model) {
   if (!model.source.labelled())
     throw Error(
         "model: it was fitted without source labels, so it cannot predict; fit it again with "
         "labels for the source points (--source-labels)");
-  require_finite(points, "points");
 }
 
 // The majority among the voters, nearest first; of equal counts the label met first.
@@ -76,20 +75,30 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
   return predicted;
 }
 
-Labels predict(const Model& model, const Matrix& points) {
-  require_usable(model, points);
+Predictor::Predictor(const Model& model) : model_(model) {
+  require_labels(model);
   const std::vector<Index> rows = positive_entries(model.source.weights);
-  const Matrix mapped = source_barycentres(model)(rows, Eigen::all);
-  const Labels labels = model.source.labels(rows);
-  const Matrix scaled = model.scaler.apply(points);
-  if (model.options.knn_metric == KnnMetric::euclidean)
-    return nearest_labels(mapped, labels, scaled, model.options.neighbours);
-  return nearest_labels(model.metric.embed(mapped), labels, model.metric.embed(scaled),
-                        model.options.neighbours);
+  mapped_ = seen(source_barycentres(model)(rows, Eigen::all));
+  labels_ = model.source.labels(rows);
+}
+
+Matrix Predictor::seen(const Matrix& points) const {
+  return model_.options.knn_metric == KnnMetric::euclidean ? points : model_.metric.embed(points);
+}
+
+Labels Predictor::operator()(const Matrix& points) const {
+  require_finite(points, "points");
+  return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)),
+                        model_.options.neighbours);
+}
+
+Labels predict(const Model& model, const Matrix& points) {
+  return Predictor(model)(points);
 }
 
 ClassShares propagate(const Model& model, const Matrix& points) {
-  require_usable(model, points);
+  require_labels(model);
+  require_finite(points, "points");
   const std::set<std::int64_t> classes(model.source.labels.begin(), model.source.labels.end());
   ClassShares out;
   out.classes.resize(static_cast<Index>(classes.size()));

@@ -7,6 +7,13 @@
 #include "remblai/version.h"
 
 namespace remblai {
+namespace {
+
+std::string counted(Index count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
 
 std::string to_json(const Model& model, const Report& report) {
   const Step nothing{};
@@ -28,24 +35,29 @@ std::string to_json(const Model& model, const Report& report) {
                             {"target", value(last.target_error)}};
   json["duality_gap"] = value(last.duality_gap);
   json["riccati_residual"] = value(last.riccati_residual);
+  json["fixed_point_residual"] = number(model.fixed_point_residual);
   json["steps"] = model.history.size();
   json["seconds"] = report.seconds;
   json["source_points"] = model.source.size();
   json["target_points"] = model.target.size();
   json["dimension"] = model.metric.dimension();
   json["rank"] = model.metric.rank();
+  json["inputs"] = Json::object();
+  for (const auto& [what, file] : report.inputs) json["inputs"][what] = file;
+  json["propagate"] = report.propagate;
   json["history"] = history_json(model.history);
   json["options"] = options_json(model.options);
   json["version"] = version();
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string summary(const Model& model, const Report& report) {
   const auto percent = [](double share) { return fmt::format("{:.2f} %", 100 * share); };
   const bool learned = model.options.metric == MetricChoice::learned;
-  std::string text = fmt::format("{} source points, {} target points, {} dimensions (rank {})\n",
-                                 model.source.size(), model.target.size(), model.metric.dimension(),
-                                 model.metric.rank());
+  std::string text =
+      fmt::format("{}, {}, {} (rank {})\n", counted(model.source.size(), "source point"),
+                  counted(model.target.size(), "target point"),
+                  counted(model.metric.dimension(), "dimension"), model.metric.rank());
   text += fmt::format("metric         {}{}\n", name(model.options.metric),
                       learned ? fmt::format(", prior {}", name(model.options.prior)) : "");
   text += fmt::format("status         {}: {}\n", name(model.status.outcome), model.status.reason);

@@ -10,7 +10,7 @@ namespace remblai {
 
 int set_threads(int threads) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int chosen = threads > 0 ? threads : cores;
+  const int chosen = threads > 0 ? std::min(threads, cores) : cores;
   linalg::set_threads(chosen);
   return chosen;
 }

@@ -67,6 +67,12 @@ TEST(Fit, TheMetricSolvesItsEquationWithThePlanBeforeIt) {
   const Matrix a = after.metric.matrix();
   EXPECT_LE((a * c * a - Matrix::Identity(a.rows(), a.cols())).norm(), 1e-7);
   EXPECT_LE(after.history.back().riccati_residual, 1e-10);
+
+  c = moment(plan(after), problem.source.points, problem.target.points);
+  c.diagonal().array() += after.ridge;
+  const Matrix identity = Matrix::Identity(a.rows(), a.cols());
+  EXPECT_NEAR(after.fixed_point_residual, (a * c * a - identity).norm() / identity.norm(), 1e-9);
+  EXPECT_LE(fit(problem, {.outer_tolerance = 1e-8}).fixed_point_residual, 1e-6);
 }
 
 TEST(Fit, TheHistoryIsWhatPlanAndMetricSay) {

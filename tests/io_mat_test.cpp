@@ -1,4 +1,5 @@
-// MATLAB files: versions 5 (SciPy wrote them, plain and packed) and 7.3 (h5py, as MATLAB does).
+// MATLAB files: versions 5 (SciPy wrote them, plain and packed) and 7.3 (h5py, as MATLAB does, and
+// as Python's programs do without it).
 #include <limits>
 
 #include "io_test_tools.h"
@@ -10,6 +11,12 @@ using IoMatTest = IoTest;
 
 Matrix odd() {
   return points().unaryExpr([](double x) { return double(int(x) % 2); });
+}
+
+std::string names(const std::string& path) {
+  std::string text;
+  for (const Array& array : list(path)) text += array.name + " ";
+  return text;
 }
 
 TEST_F(IoMatTest, TheOnlyMatrixAndTheOnlyList) {
@@ -59,6 +66,14 @@ TEST_F(IoMatTest, OtherClassesAreLeftOutOfTheListAndRefused) {
   EXPECT_ERROR(read_points(old + "text"), "class char");
   EXPECT_ERROR(read_points(late + "struct"), "class struct");
   EXPECT_ERROR(read_points(late + "text"), "class char");
+  EXPECT_ERROR(read_points(late + "cell"), "class cell");
+  EXPECT_ERROR(read_points(late + "string"), "class string");
+  EXPECT_ERROR(read_points(late + "handle"), "class function_handle");
+  EXPECT_ERROR(read_points(late + "sparse"), "full(");
+  EXPECT_ERROR(read_points(late + "complex"), "complex");
+  EXPECT_ERROR(read_points(late + "#refs#"), "there is no array");
+  EXPECT_EQ(names(data("io_v73_many.mat")),
+            "cube empty huge i1 i8 logical packed promise single u2 u8 ");
   EXPECT_ERROR(read_points(old + "Y"), "there is no array 'Y'; it has 'X', 'y'");
   EXPECT_ERROR(read_points(data("io_v5_many.mat")), "name one, as in " + old + "X");
 }
@@ -94,10 +109,81 @@ TEST_F(IoMatTest, PrefixesAndDamage) {
   }
 }
 
+TEST_F(IoMatTest, WrittenByPythonInMatlabsOrder) {
+  EXPECT_EQ(read_points(data("io_hdf5storage.mat")), points());
+  EXPECT_EQ(read_labels(data("io_hdf5storage.mat")), labels());
+  EXPECT_EQ(list(data("io_hdf5storage.mat"))[0].type, "double");
+  const std::string marked = data("io_h5py_class.mat");
+  EXPECT_EQ(read_points(marked + ":X"), points()) << "padded by zeros";
+  EXPECT_EQ(read_labels(marked), labels()) << "of variable length";
+  EXPECT_EQ(read_points(marked + ":z"), cube()) << "padded by blanks";
+  EXPECT_EQ(list(marked)[1].type, "int64");
+  EXPECT_EQ(read_points(data("io_h5py_block.mat")), points()) << "a user block, no class";
+  EXPECT_EQ(list(data("io_h5py_block.mat"))[0].type, "float64");
+}
+
+TEST_F(IoMatTest, WithoutSignsOfMatlabShapesAreTakenAsTheyAre) {
+  EXPECT_EQ(read_points(data("io_h5py.mat")), points());
+  EXPECT_EQ(read_labels(data("io_h5py.mat")), labels());
+  const std::string many = data("io_h5py_many.mat") + ":";
+  for (const std::string code :
+       {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"}) {
+    EXPECT_EQ(read_points(many + code + "_little"), points()) << code;
+    EXPECT_EQ(read_points(many + code + "_big"), points()) << code;
+  }
+  EXPECT_EQ(read_points(many + "bool"), odd());
+  EXPECT_EQ(read_points(many + "cube"), cube());
+  EXPECT_EQ(read_points(many + "packed"), points());
+  EXPECT_EQ(read_vector(many + "number"), Vector::Constant(1, 2.5));
+  EXPECT_EQ(list(data("io_h5py_many.mat"))[0].name, "bool");
+  EXPECT_EQ(list(data("io_h5py_many.mat"))[0].type, "bool");
+  EXPECT_EQ(list(data("io_h5py_many.mat"))[1].shape, (std::vector<Index>{2, 3, 4}));
+}
+
+TEST_F(IoMatTest, WhatHdf5HoldsBesidesNumbersIsRefused) {
+  const std::string many = data("io_h5py_many.mat") + ":";
+  EXPECT_ERROR(read_points(many + "complex"), "complex");
+  EXPECT_ERROR(read_points(many + "text"), "it holds text");
+  EXPECT_ERROR(read_points(many + "records"), "it holds records");
+  EXPECT_ERROR(read_points(many + "long"), "take 16 bytes each");
+  EXPECT_ERROR(read_points(many + "group"), "class struct");
+  EXPECT_ERROR(read_points(many + "nothing"), "empty");
+  EXPECT_ERROR(read_points(many + "outside"), "in another file");
+  EXPECT_ERROR(read_points(many + "huge"), "row 2, column 2 (from 1) is beyond 2^53");
+  for (const std::string name : {"soft", "elsewhere", "type"}) {
+    EXPECT_ERROR(read_points(many + name), "there is no array '" + name + "'");
+  }
+  const std::string late = data("io_v73_many.mat") + ":";
+  EXPECT_ERROR(read_points(late + "empty"), "it is empty (shape 0 x 3)");
+  EXPECT_ERROR(read_points(late + "huge"), "row 1, column 2 (from 1) is beyond 2^53");
+  EXPECT_ERROR(read_points(late + "promise"), "1048576 x 1048576 does not fit in a file of");
+}
+
+TEST_F(IoMatTest, FiltersThatAreNotHereAreNamed) {
+  std::string bytes = bytes_of(data("io_v73_many.mat"));
+  const std::size_t name = bytes.find("deflate");
+  ASSERT_NE(name, std::string::npos);
+  ASSERT_EQ(bytes[name - 8], 1);  // the number of the filter; gzip has 1
+  bytes[name - 7] = 0x7e;
+  const std::string path = file("x.mat", bytes);
+  EXPECT_ERROR(read_points(path + ":packed"), "HDF5 filter 32257 ('deflate')");
+  EXPECT_EQ(names(path).find("packed"), std::string::npos);
+  EXPECT_EQ(read_points(path + ":single"), points());
+}
+
 TEST_F(IoMatTest, TruncatedVersion73) {
-  const std::string bytes = bytes_of(data("io_v73.mat"));
-  for (std::size_t size = 0; size < bytes.size(); size += 61) {
-    EXPECT_THROW(read_points(file("x.mat", bytes.substr(0, size))), Error) << size;
+  for (const std::string name : {"io_v73.mat", "io_h5py.mat", "io_h5py_class.mat"}) {
+    const std::string bytes = bytes_of(data(name));
+    ASSERT_FALSE(bytes.empty());
+    for (std::size_t size = 0; size < bytes.size(); size += 61) {
+      const std::string cut = file("x.mat", bytes.substr(0, size));
+      EXPECT_THROW(read_points(cut + ":X"), Error) << name << ' ' << size;
+      EXPECT_THROW(list(cut), Error) << name << ' ' << size;
+    }
+    for (const std::size_t lost : {std::size_t{1}, std::size_t{8}, bytes.size() / 3}) {
+      EXPECT_ERROR(list(file("x.mat", bytes.substr(0, bytes.size() - lost))),
+                   "x.mat': HDF5 cannot open it; the file is truncated or damaged");
+    }
   }
 }
 

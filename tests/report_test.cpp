@@ -62,6 +62,20 @@ TEST(Report, accuracy_has_only_what_is_known) {
       json({{"test", 0.5}}));
 }
 
+TEST(Report, inputs_keep_their_names_and_propagate_its_value) {
+  const Model model = small_model();
+  Report report;
+  EXPECT_EQ(json::parse(to_json(model, report)).at("inputs"), json::object());
+  EXPECT_EQ(json::parse(to_json(model, report)).at("propagate"), false);
+  report.inputs = {{"source", "a b.csv"}, {"source-labels", "a b.csv:class"}, {"prior", "\xff"}};
+  report.propagate = true;
+  const json parsed = json::parse(to_json(model, report));
+  EXPECT_EQ(
+      parsed.at("inputs"),
+      json({{"source", "a b.csv"}, {"source-labels", "a b.csv:class"}, {"prior", "\xef\xbf\xbd"}}));
+  EXPECT_EQ(parsed.at("propagate"), true);
+}
+
 TEST(Report, history_has_every_step_and_every_number) {
   const Model model = small_model();
   const json history = json::parse(to_json(model, {})).at("history");
@@ -136,6 +150,13 @@ TEST(Report, a_run_without_a_step_has_no_numbers) {
   for (const char* key : {"objective", "transport_cost", "duality_gap", "riccati_residual"})
     EXPECT_TRUE(report.at(key).is_null()) << key;
   EXPECT_TRUE(contains(summary(model, {}), "diverged"));
+}
+
+TEST(Report, summary_counts_one_and_many) {
+  Model model;
+  model.source.points = Matrix::Ones(1, 2);
+  model.target.points = Matrix::Ones(2, 2);
+  EXPECT_TRUE(contains(summary(model, {}), "1 source point, 2 target points, 0 dimensions"));
 }
 
 TEST(Report, summary_mentions_accuracy_and_status) {

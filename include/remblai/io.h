@@ -16,6 +16,10 @@ namespace remblai::io {
 /// Numbers as a file holds them. Whatever the shape, `values` has shape[0] rows and the product of
 /// the other extents as columns, the last index running fastest (a list of n numbers is n x 1, a
 /// pile of images one image a row, a single number 1 x 1). Whole numbers beyond 2^53 are refused.
+///
+/// A .mat of version 7.3 is HDF5, and so may be what other programs call .mat. Its extents in HDF5
+/// run backwards to MATLAB's; they are turned where MATLAB's class or a user block is there, and
+/// taken as they are otherwise, so that a shape is what MATLAB or h5py shows.
 struct Array {
   std::string name;  ///< inside an .npz or .mat, or a column of a .csv; empty otherwise
   std::string type;  ///< as the format calls it: "float32", "uint8", "logical", "text"

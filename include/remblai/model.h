@@ -1,7 +1,10 @@
 // What fit returns: everything that map, predict and distance need, and how it was reached.
 #pragma once
 
+#include <array>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "remblai/domain.h"
@@ -59,6 +62,9 @@ struct Model {
   /// weight is 0. For lambda = 0 the dual of the exact problem.
   Vector f, g;
   std::vector<Mass> exact;  ///< the plan itself when lambda = 0
+  /// |A C A - D|_F / |D|_F with the moment C of the final plan: how far from a fixed point the
+  /// alternation ended. NaN for a fixed metric or a geodesic weight other than 1/2.
+  double fixed_point_residual = std::numeric_limits<double>::quiet_NaN();
   std::vector<Step> history;
   Status status;
 };

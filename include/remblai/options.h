@@ -52,7 +52,7 @@ struct Options {
   double geodesic = 0.5;
   int steps = 100;
   double tolerance = 1e-6;
-  double outer_tolerance = 1e-2;
+  double outer_tolerance = 1e-3;
   InnerTolerance inner = InnerTolerance::adaptive;
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;

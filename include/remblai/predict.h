@@ -12,6 +12,21 @@ namespace remblai {
 /// nearest voter. Throws Error when the model has no labels.
 Labels predict(const Model& model, const Matrix& points);
 
+/// The same for several sets of points: the source points are mapped once. Keeps a reference to the
+/// model.
+class Predictor {
+ public:
+  explicit Predictor(const Model& model);
+  Labels operator()(const Matrix& points) const;
+
+ private:
+  Matrix seen(const Matrix& points) const;  // through the metric of the neighbour rule
+
+  const Model& model_;
+  Matrix mapped_;
+  Labels labels_;
+};
+
 /// The same rule between any labelled and unlabelled points, Euclidean.
 Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
                       int neighbours = 1);

@@ -4,8 +4,8 @@
 namespace remblai {
 
 /// Sets the number of threads of every later matrix product and decomposition in this process (it
-/// belongs to OpenBLAS, not to one object); 0 is one for each core. Returns the number. fit calls
-/// it with Options::threads.
+/// belongs to OpenBLAS, not to one object): at most one for each core, which is what 0 means.
+/// Returns the number. fit calls it with Options::threads.
 int set_threads(int threads);
 
 }  // namespace remblai

@@ -1,4 +1,5 @@
-"""Writes the small files that the io tests read, beside itself. Needs numpy, scipy and h5py.
+"""Writes the small files that the io tests read, beside itself. Needs numpy, scipy, h5py and
+hdf5storage.
 
 Every io_points_* file holds the matrix P[i, j] = 10 i + j (4 x 3) in another clothing, every
 io_cube_* file the numbers 0..23 as 2 x 3 x 4; the tests know these formulas, not stored numbers.
@@ -11,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import h5py
+import hdf5storage
 import numpy as np
 import scipy.io
 import scipy.sparse
@@ -118,10 +120,65 @@ def mat73():
         mark(packed, "double")
         group = mark(file.create_group("struct"), "struct")
         put(group, "a", [[1.0]], "double")
+        sparse = mark(file.create_group("sparse"), "double")
+        sparse.attrs["MATLAB_sparse"] = np.uint64(4)
+        empty = put(file, "empty", np.array([0, 3], dtype=np.uint64), "double")
+        empty.attrs["MATLAB_empty"] = np.uint8(1)
+        put(file, "complex", (P * 1j).view([("real", "f8"), ("imag", "f8")]), "double")
+        refs = file.create_group("#refs#")
+        cell = np.array([[put(refs, "a", [[1.0]], "double").ref]], dtype=h5py.ref_dtype)
+        put(file, "cell", cell, "cell")
+        put(file, "string", np.array([[1, 2]], dtype=np.uint32), "string")
+        put(file, "handle", np.array([[1]], dtype=np.uint32), "function_handle")
+        put(file, "huge", np.array([[1, 2**53 + 1]]), "int64")
+        mark(file.create_dataset("promise", (1 << 20, 1 << 20), "f4", chunks=(64, 64)), "single")
     for name in (path, many):
-        header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(116) + b"\0" * 8 + b"\x00\x02IM"
-        with open(name, "r+b") as file:
-            file.write(header)
+        user_block(name)
+
+
+def user_block(path):
+    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(116) + b"\0" * 8 + b"\x00\x02IM"
+    with open(path, "r+b") as file:
+        file.write(header)
+
+
+def mat73_by_python():
+    """As Python's programs write it: other padding of the class, or none of MATLAB's signs."""
+    path = HERE / "io_h5py_class.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file.create_dataset("X", data=P.T).attrs["MATLAB_class"] = np.bytes_("double")
+        file.create_dataset("y", data=Y[None, :]).attrs["MATLAB_class"] = "int64"  # any length
+        file.create_dataset("z", data=CUBE.T).attrs["MATLAB_class"] = np.bytes_("double   ")
+    user_block(path)
+    with h5py.File(HERE / "io_h5py_block.mat", "w", userblock_size=512) as file:
+        file["X"] = P.T
+    user_block(HERE / "io_h5py_block.mat")
+    with h5py.File(HERE / "io_h5py.mat", "w") as file:
+        file["X"] = P
+        file["y"] = Y
+    with h5py.File(HERE / "io_h5py_many.mat", "w", libver="earliest") as file:
+        for code in "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split():
+            file[f"{code}_little"] = P.astype("<" + code)
+            file[f"{code}_big"] = P.astype(">" + code)
+        file["bool"] = P % 2 == 1
+        file["cube"] = CUBE
+        file["number"] = 2.5
+        file["huge"] = np.array([[1, 2, 3], [4, 2**64 - 1, 6]], dtype=np.uint64)
+        file["complex"] = P * 1j
+        file["text"] = "hello"
+        file["records"] = np.zeros(2, dtype=[("a", "f8"), ("b", "i4"), ("c", "i4")])
+        file["long"] = P.astype(np.longdouble)
+        file["nothing"] = h5py.Empty("f8")
+        file["group/X"] = P
+        file["soft"] = h5py.SoftLink("/cube")
+        file["elsewhere"] = h5py.ExternalLink("io_h5py.mat", "/X")
+        file["type"] = np.dtype("f8")
+        file.create_dataset("outside", (2, 2), "f8", external=[("io_v5.mat", 0, 32)])
+        file.create_dataset("packed", data=P, chunks=(3, 2), compression="gzip", shuffle=True)
+    hdf5storage.savemat(
+        str(HERE / "io_hdf5storage.mat"), {"X": P, "y": Y[:, None]}, format="7.3", oned_as="column"
+    )
+    user_block(HERE / "io_hdf5storage.mat")  # without the date of writing
 
 
 def idx():
@@ -146,4 +203,5 @@ if __name__ == "__main__":
     mat()
     mat_big_endian()
     mat73()
+    mat73_by_python()
     idx()
