@@ -78,7 +78,8 @@ bool is_marked_empty(hid_t dataset) {
 }
 
 /// MATLAB has no array without numbers in HDF5: the numbers are the shape.
-std::vector<Index> shape_inside(hid_t dataset, hid_t space, const std::string& label) {
+std::vector<Index> shape_inside(hid_t dataset, const std::string& label) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
   std::vector<hsize_t> dims(H5S_MAX_RANK);
   const hssize_t rank = H5Sget_simple_extent_npoints(space);
   if (rank < 0 || rank > H5S_MAX_RANK ||
@@ -92,7 +93,6 @@ std::vector<Index> shape_inside(hid_t dataset, hid_t space, const std::string& l
 
 std::vector<Index> shape_of(hid_t dataset, bool reversed, const std::string& label) {
   const Handle space(H5Dget_space(dataset), H5Sclose);
-  if (is_marked_empty(dataset)) return shape_inside(dataset, space, label);
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return {0};
   const int rank = H5Sget_simple_extent_ndims(space);
   if (rank < 0) damaged(label, "it has no shape");
@@ -129,7 +129,8 @@ std::optional<Dataset> open_dataset(hid_t file, const std::string& path, const s
   const std::optional<Number> number = number_of(type);
   if (!class_name) entry.type = number ? number->name : "other";
   entry.refusal = refusal_of(object, type, class_name);
-  entry.shape = shape_of(object, reversed, label);
+  const bool inside = entry.refusal.empty() && is_marked_empty(object);
+  entry.shape = inside ? shape_inside(object, label) : shape_of(object, reversed, label);
   return Dataset{std::move(object), reversed, std::move(entry)};
 }
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -280,6 +281,110 @@ TEST_F(Cli, FirstCtrlCWritesWhatIsThere) {
   const json report = json::parse(read(at("out/report.json")));
   EXPECT_GE(report["history"].size(), 1u);
   EXPECT_EQ(load(at("out/model.npz")).status.outcome, Outcome::stopped);
+}
+
+TEST_F(Cli, TerminationWritesWhatIsThereToo) {
+  write_large_data(at("source.npy"), 200, 1);
+  write_large_data(at("target.npy"), 200, 2);
+  io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
+  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless, {}, true);
+  process.wait_for(" left");
+  process.send(SIGTERM);
+  const Finished result = process.wait();
+  EXPECT_EQ(result.code, 130) << result.err;
+  EXPECT_NE(result.err.find("stopping: results are being written; Ctrl-C again aborts and loses"),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(names_in(at("out")), (Words{"labels.npy", "mapped.npy", "model.npz", "report.json"}));
+}
+
+TEST_F(Cli, CtrlCAfterTheFitKeepsTheFit) {
+  write_large_data(at("source.npy"), 200, 1);
+  write_large_data(at("target.npy"), 200, 2);
+  write_large_data(at("test.npy"), 100000, 3);
+  io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
+  Process process(Words{REMBLAI_BINARY} + small_adapt() +
+                  Words{"--metric", "identity", "--test", at("test.npy")});
+  const auto saved = [&] {
+    return !shell("ls " + at("out") + "/.remblai-*/model.npz").out.empty();
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  while (!saved() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
+    if (exists(at("out/model.npz"))) GTEST_SKIP() << "over before it could be stopped";
+  }
+  process.send(SIGINT);
+  const Finished result = process.wait();
+  if (result.code == 0) GTEST_SKIP() << "over before it could be stopped";
+  EXPECT_EQ(result.code, 130) << result.err;
+  EXPECT_EQ(load(at("out/model.npz")).status.outcome, Outcome::converged);
+  EXPECT_EQ(json::parse(read(at("out/report.json")))["status"], "converged");
+  EXPECT_EQ(exists(at("out/test_labels.npy")), result.err.find("not written") == std::string::npos)
+      << result.err;
+}
+
+TEST_F(Cli, FailureAfterTheFitKeepsTheFit) {
+  write_large_data(at("source.npy"), 400, 1);
+  write_large_data(at("target.npy"), 400, 2);
+  io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(400)));
+  std::string command = "trap '' XFSZ; ulimit -f 800; " REMBLAI_BINARY;
+  for (const std::string& word : small_adapt()) command += " '" + word + "'";
+  const Finished result = shell(command + " --metric identity --save-plan");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("plan.npy"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("the fit is kept"), std::string::npos) << result.err;
+  EXPECT_EQ(names_in(at("out")), (Words{"labels.npy", "mapped.npy", "model.npz", "report.json"}));
+  EXPECT_EQ(load(at("out/model.npz")).source.size(), 400);
+}
+
+TEST_F(Cli, ResultsOfAnEarlierRunGoAwayButNoInput) {
+  write_small_data();
+  const Words test{"--test", at("test.npy")};
+  ASSERT_EQ(run(small_adapt() + test + Words{"--save-plan", "--save-metric"}).code, 0);
+  write(at("out/notes.txt"), "mine");
+  const Finished again = run(small_adapt() + Words{"--metric", at("out/metric.npy")});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(names_in(at("out")), (Words{"labels.npy", "mapped.npy", "metric.npy", "model.npz",
+                                        "notes.txt", "report.json"}));
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  EXPECT_EQ(names_in(at("out")),
+            (Words{"labels.npy", "mapped.npy", "model.npz", "notes.txt", "report.json"}));
+}
+
+TEST_F(Cli, AFolderThatHeldNoResultsLosesNothing) {
+  write_small_data();
+  std::filesystem::create_directory(at("out"));
+  write(at("out/plan.npy"), "mine");
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  EXPECT_EQ(read(at("out/plan.npy")), "mine");
+}
+
+TEST_F(Cli, ReportNamesItsInputs) {
+  write_small_data();
+  io::write_npy(at("prior.npy"), Matrix(Matrix::Identity(3, 3)));
+  ASSERT_EQ(run(small_adapt() +
+                Words{"--prior", at("prior.npy"), "--test", at("test.npy"), "--propagate"})
+                .code,
+            0);
+  const json report = json::parse(read(at("out/report.json")));
+  EXPECT_EQ(report["inputs"], json({{"source", at("source.npy")},
+                                    {"source-labels", at("source_labels.npy")},
+                                    {"target", at("target.npy")},
+                                    {"prior", at("prior.npy")},
+                                    {"test", at("test.npy")}}));
+  EXPECT_EQ(report["propagate"], true);
+}
+
+TEST_F(Cli, PhasesOfALongRunAreShownOnATerminal) {
+  write_large_data(at("source.npy"), 200, 1);
+  write_large_data(at("target.npy"), 200, 2);
+  io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
+  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless, {}, true);
+  process.wait_for("elapsed 2.");
+  process.send(SIGINT);
+  const Finished result = process.wait();
+  for (const char* part : {"\rmapping...", "\rlabelling..."}) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << " in " << result.err;
+  }
 }
 
 TEST_F(Cli, ProgressLineOnATerminalOnly) {

@@ -140,7 +140,7 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
                  {"--out", "not a folder"});
   expect_refused(
       {"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out", at("model.txt")},
-      {"--out", ".npz"});
+      {"--out", "an .npz file"});
   std::filesystem::create_directory(at("folder.npz"));
   expect_refused({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
                   at("folder.npz")},

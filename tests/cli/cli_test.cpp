@@ -33,6 +33,14 @@ TEST_F(Cli, VersionIsTheLibrarys) {
   EXPECT_EQ(result.out, std::string("remblai ") + version() + "\n");
 }
 
+TEST_F(Cli, HelpAndVersionHaveOtherNames) {
+  EXPECT_EQ(run({"-V"}).out, run({"--version"}).out);
+  EXPECT_EQ(run({"-V"}).code, 0);
+  EXPECT_EQ(run({"help"}).code, 0);
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  EXPECT_EQ(run({"help", "fit"}).out, run({"fit", "--help"}).out);
+}
+
 TEST_F(Cli, HelpNamesEveryCommand) {
   const Finished result = run({"--help"});
   EXPECT_EQ(result.code, 0);
@@ -100,14 +108,17 @@ TEST_F(Cli, UnknownNamesAreToldWithTheNearest) {
   expect_refused({"fit", "--lamda=1"}, {"unknown option '--lamda'", "'--lambda'"});
   expect_refused({"fit", "-x"}, {"unknown option '-x'"});
   expect_refused({"info"}, {"FILE is required"});
-  expect_refused({"info", "a.npy", "b.npy"}, {"b.npy"});
+  expect_refused({"info", "a.npy", "b.npy"}, {"unexpected 'b.npy'"});
 }
 
 TEST_F(Cli, RequiredFlagsAndValues) {
   expect_refused({"adapt"}, {"--source", "required", "remblai adapt --help"});
   expect_refused({"adapt", "--source"}, {"--source needs a value"});
   expect_refused({"adapt", "--source", "--target", "x.npy"}, {"--source needs a value: FILE"});
-  expect_refused({"predict", "--model", "m.npz", "--model", "n.npz"}, {"--model"});
+  expect_refused({"predict", "--model", "m.npz", "--model", "n.npz"},
+                 {"--model was given twice; give it once"});
+  expect_refused({"fit", "--lambda=1", "--lambda", "2"}, {"--lambda was given twice"});
+  expect_refused({"adapt", "foo", "--source", "x.npy"}, {"unexpected 'foo'", "remblai adapt"});
 }
 
 TEST_F(Cli, ErrorsHaveNoColourWithoutTerminalOrWithNoColor) {
@@ -138,6 +149,9 @@ TEST_F(Cli, CompletionOffersCommandsFlagsValuesAndFiles) {
   ASSERT_GE(metric.size(), 2u);
   EXPECT_EQ(metric[0], "w");
   EXPECT_EQ(metric[1], "w-inverse");
+  EXPECT_EQ(completions({"remblai", "fit", "--metric", "=", "w-"}), Words{"w-inverse"});
+  EXPECT_EQ(completions({"remblai", "fit", "--knn-metric", "="}), (Words{"model", "euclidean"}));
+  EXPECT_EQ(completions({"remblai", "fit", "--metric=w-"}), Words{"--metric=w-inverse"});
 }
 
 TEST_F(Cli, CompletionKnowsOnlyBash) {

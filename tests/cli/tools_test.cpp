@@ -157,6 +157,37 @@ TEST_F(Tools, InfoDescribesData) {
   expect_refused({"info", at("none.npy")}, {"none.npy"});
 }
 
+TEST_F(Tools, InfoSaysWhyAFileIsNotUsable) {
+  const auto expect = [&](const std::string& name, const std::string& bytes,
+                          const std::string& why) {
+    write(at(name), bytes);
+    const Finished result = run({"info", at(name)});
+    EXPECT_EQ(result.code, 2) << name;
+    EXPECT_NE(result.err.find(why), std::string::npos) << why << " in " << result.err;
+    const Finished fit =
+        run({"fit", "--source", at(name), "--target", at("target.npy"), "--out", at("fit.npz")});
+    EXPECT_EQ(fit.err, result.err);
+  };
+  const std::string whole = read(at("source.npy"));
+  expect("cut.npy", whole.substr(0, whole.size() - 8), "truncated");
+  std::string complex = whole;
+  complex.replace(complex.find("<f8"), 3, "<c8");
+  expect("complex.npy", complex, "complex");
+  complex.replace(complex.find("<c8"), 3, "<U2");
+  expect("text.npy", complex, "text");
+  complex.replace(complex.find("<U2"), 3, "|O8");
+  expect("object.npy", complex, "Python objects");
+  expect("ragged.csv", "1,2\n3\n", "line 2");
+}
+
+TEST_F(Tools, InfoEscapesNamesThatAreNoText) {
+  write(at("table.csv"), "caf\xe9,\xc3\xa9t\xc3\xa9,\x1b[2J\n1,2,3\n4,5,6\n");
+  const Finished result = run({"info", at("table.csv")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("caf\\xe9, \xc3\xa9t\xc3\xa9, \\x1b[2J"), std::string::npos)
+      << result.out;
+}
+
 TEST_F(Cli, SlowDemoComparesFiveMethods) {
   const Finished result = run({"demo"});
   ASSERT_EQ(result.code, 0) << result.err;
