@@ -50,7 +50,9 @@ add_executable(
   tests/sample_test.cpp
   tests/simd_test.cpp
   tests/spd_test.cpp
-  tests/transport_test.cpp)
+  tests/threads_test.cpp
+  tests/transport_test.cpp
+  tests/version_test.cpp)
 target_include_directories(remblai_tests PRIVATE src tests)
 target_compile_definitions(
   remblai_tests

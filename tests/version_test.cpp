@@ -1,0 +1,16 @@
+// The version is the one of the build: three numbers.
+#include "remblai/version.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+namespace remblai {
+namespace {
+
+TEST(Version, IsThreeNumbers) {
+  EXPECT_TRUE(std::regex_match(version(), std::regex("[0-9]+\\.[0-9]+\\.[0-9]+"))) << version();
+}
+
+}  // namespace
+}  // namespace remblai
