@@ -22,6 +22,7 @@ void for_each_field(StepType& s, Visitor&& visit) {
   visit("duality_gap", s.duality_gap);
   visit("riccati_residual", s.riccati_residual);
   visit("metric_change", s.metric_change);
+  visit("distance_change", s.distance_change);
   visit("condition", s.condition);
   visit("inner_iterations", s.inner_iterations);
   visit("inner_converged", s.inner_converged);
@@ -84,7 +85,11 @@ std::vector<Step> history_from(const Json& json) {
   std::vector<Step> history;
   for (const Json& record : json) {
     Step step;
-    for_each_field(step, [&](const char* key, auto& value) { read_value(record.at(key), value); });
+    for_each_field(step, [&](const char* key, auto& value) {
+      // Models from before this number was kept are read all the same.
+      if (key == std::string_view("distance_change") && !record.contains(key)) return;
+      read_value(record.at(key), value);
+    });
     history.push_back(step);
   }
   return history;

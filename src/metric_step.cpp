@@ -38,20 +38,13 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   a.factor = plain ? Matrix(a.vectors.transpose())
                    : linalg::multiply(a.vectors, prior_.lower, Op::transpose, Op::transpose);
   a.factor = root.asDiagonal() * a.factor;
-  const Matrix inside = linalg::gram(a.factor);
-  const Vector values = plain ? Vector(root.cwiseAbs2().reverse()) : linalg::eigenvalues(inside);
-  double low = values.minCoeff(), high = values.maxCoeff();
   a.prior_term = a.mu.array().pow(1 - t_).sum();
-  a.trace = inside.trace();
+  a.trace = a.factor.squaredNorm();
   if (missing_ > 0) {
     a.outside = std::pow(ridge_, t_ - 1) * std::pow(prior_.outside, t_);
     a.prior_term += missing_ * prior_.outside / a.outside;
     a.trace += missing_ * a.outside;
-    low = std::min(low, a.outside);
-    high = std::max(high, a.outside);
   }
-  a.condition = high / low;
-  a.residual = residual_of(inside, c);
   return a;
 }
 
@@ -62,12 +55,9 @@ Matrix MetricStep::with_ridge(const Matrix& moment) const {
 }
 
 double MetricStep::residual(const LearnedMetric& a, const Matrix& moment) const {
-  return residual_of(linalg::gram(a.factor), with_ridge(moment));
-}
-
-double MetricStep::residual_of(const Matrix& a, const Matrix& c) const {
   if (t_ != 0.5) return std::numeric_limits<double>::quiet_NaN();
-  Matrix difference = linalg::multiply(a, linalg::multiply(c, a));
+  const Matrix inside = linalg::gram(a.factor);
+  Matrix difference = linalg::multiply(inside, linalg::multiply(with_ridge(moment), inside));
   if (prior_.inside.size())
     difference -= prior_.inside;
   else
@@ -75,17 +65,27 @@ double MetricStep::residual_of(const Matrix& a, const Matrix& c) const {
   return difference.norm() / prior_norm_;
 }
 
+double MetricStep::condition(const LearnedMetric& a) const {
+  const bool plain = prior_.lower.size() == 0;
+  const Vector values =
+      plain ? Vector(a.mu.array().pow(t_ - 1)) : linalg::eigenvalues(linalg::gram(a.factor));
+  double low = values.minCoeff(), high = values.maxCoeff();
+  if (missing_ > 0) {
+    low = std::min(low, a.outside);
+    high = std::max(high, a.outside);
+  }
+  return high / low;
+}
+
 // F_b F_a^-1 has the singular values of diag(mu_b^((t-1)/2)) Q_b'Q_a diag(mu_a^((1-t)/2)).
-MetricChange MetricStep::change(const LearnedMetric& a, const LearnedMetric& b) const {
+// Outside the span every metric of one fit is the same.
+double MetricStep::distance(const LearnedMetric& a, const LearnedMetric& b) const {
   const Vector left = b.mu.array().pow((t_ - 1) / 2);
   const Vector right = a.mu.array().pow((1 - t_) / 2);
   const Matrix ratio = left.asDiagonal() * linalg::multiply(b.vectors, a.vectors, Op::transpose) *
                        right.asDiagonal();
   const Vector values = linalg::eigenvalues(linalg::gram(ratio));
-  const double tiny = std::numeric_limits<double>::min();
-  const Vector logs = values.cwiseMax(tiny).array().log();
-  // Outside the span every metric of one fit is the same.
-  return {logs.norm(), logs.cwiseAbs().maxCoeff()};
+  return values.cwiseMax(std::numeric_limits<double>::min()).array().log().matrix().norm();
 }
 
 }  // namespace remblai

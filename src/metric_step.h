@@ -3,6 +3,8 @@
 // Q'L'.
 #pragma once
 
+#include <limits>
+
 #include "space.h"
 
 namespace remblai {
@@ -15,16 +17,10 @@ struct LearnedMetric {
   Matrix vectors;         ///< Q
   double prior_term = 0;  ///< <A^-1, D>, over all d dimensions
   double trace = 0;       ///< of A, over all d dimensions
-  double residual = 0;    ///< |A C A - D|_F / |D|_F; NaN unless t = 1/2, where it is not zero
-  double condition = 1;   ///< of A
   bool ok = false;        ///< false: C is singular to working precision
-};
-
-/// How far two metrics are apart.
-struct MetricChange {
-  double distance = 0;  ///< affine-invariant: |log(A^-1/2 B A^-1/2)|_F
-  double largest =
-      0;  ///< the same in the spectral norm: no squared distance changes by a larger factor
+  // Not from the step itself: MetricStep::residual and condition, where someone asked for them.
+  double residual = std::numeric_limits<double>::quiet_NaN();
+  double condition = std::numeric_limits<double>::quiet_NaN();
 };
 
 class MetricStep {
@@ -35,15 +31,19 @@ class MetricStep {
   /// O(r^3). `moment` is C without the ridge.
   LearnedMetric operator()(const Matrix& moment) const;
 
-  /// |A C A - D|_F / |D|_F for another moment C (without the ridge); NaN unless t = 1/2.
+  /// |A C A - D|_F / |D|_F for a moment C (without the ridge); NaN unless t = 1/2, where it is not
+  /// zero. O(r^3).
   double residual(const LearnedMetric& a, const Matrix& moment) const;
 
-  /// Between two results of this step; the prior cancels. O(r^3).
-  MetricChange change(const LearnedMetric& a, const LearnedMetric& b) const;
+  /// Condition number of A, over all d dimensions. O(r^3) unless the prior is I.
+  double condition(const LearnedMetric& a) const;
+
+  /// Affine-invariant distance |log(A^-1/2 B A^-1/2)|_F between two results of this step; the prior
+  /// cancels. O(r^3).
+  double distance(const LearnedMetric& a, const LearnedMetric& b) const;
 
  private:
   Matrix with_ridge(const Matrix& moment) const;
-  double residual_of(const Matrix& a, const Matrix& c) const;
 
   const SpanMatrix& prior_;
   double ridge_, t_;

@@ -237,6 +237,14 @@ void Transport::check_cost() {
   largest_cost_ = cost_.maxCoeff();
 }
 
+void Transport::start_from(Vector g) {
+  if (g.size() != q_.size())
+    throw Error(fmt::format("start: {} potentials for {} target weights; the sizes must agree",
+                            g.size(), q_.size()));
+  require_finite(g, "start");
+  g_ = std::move(g);
+}
+
 TransportResult Transport::solve(double lambda, const TransportOptions& options) {
   if (!(lambda > 0 && std::isfinite(lambda)))
     throw Error(

@@ -49,7 +49,8 @@ void expect_same(const Step& a, const Step& b) {
   for (const auto field :
        {&Step::objective, &Step::transport_cost, &Step::entropy, &Step::prior_term,
         &Step::ridge_term, &Step::source_error, &Step::target_error, &Step::duality_gap,
-        &Step::riccati_residual, &Step::metric_change, &Step::condition, &Step::seconds})
+        &Step::riccati_residual, &Step::metric_change, &Step::distance_change, &Step::condition,
+        &Step::seconds})
     EXPECT_TRUE(a.*field == b.*field || (std::isnan(a.*field) && std::isnan(b.*field)))
         << a.*field << " " << b.*field;
 }

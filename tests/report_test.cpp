@@ -95,6 +95,7 @@ TEST(Report, history_has_every_step_and_every_number) {
     EXPECT_EQ(record.at("duality_gap"), step.duality_gap);
     EXPECT_EQ(record.at("riccati_residual"), step.riccati_residual);
     EXPECT_EQ(record.at("metric_change"), step.metric_change);
+    EXPECT_EQ(record.at("distance_change"), step.distance_change);
     EXPECT_EQ(record.at("condition"), step.condition);
     EXPECT_EQ(record.at("inner_iterations"), step.inner_iterations);
     EXPECT_EQ(record.at("inner_converged"), step.inner_converged);

@@ -33,6 +33,9 @@ struct Step {
   /// is 1/2
   double riccati_residual = 0;
   double metric_change = 0;  ///< affine-invariant distance to the last metric; 0 at the first step
+  /// Root mean square of the relative changes of squared distances between source and target points
+  /// (at most 256 x 256 of them); 0 at the first step. The alternation ends when it is small.
+  double distance_change = 0;
   double condition = 1;      ///< condition number of A
   int inner_iterations = 0;  ///< passes over the matrix
   bool inner_converged = false;

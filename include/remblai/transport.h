@@ -43,6 +43,9 @@ class Transport {
   void set_points(const Matrix& x, const Matrix& z);
   void set_cost(Matrix cost);
 
+  /// Potentials g to start the next solve from, in place of those of the last one.
+  void start_from(Vector g);
+
   /// lambda > 0, in the units of the cost.
   TransportResult solve(double lambda, const TransportOptions& options = {});
 

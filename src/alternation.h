@@ -1,0 +1,105 @@
+// Algorithm 1 in the coordinates of a Space: metric step and transport step in turn, for one lambda
+// after another. `fit` wraps one run of it into a Model.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "metric_step.h"
+#include "moment.h"
+#include "remblai/fit.h"
+#include "remblai/transport.h"
+
+namespace remblai {
+
+/// What a history tells of the metric: everything, or only what costs nothing. The distance between
+/// two metrics, the condition and the residual take about as long as the metric step itself.
+enum class Diagnostics { full, brief };
+
+class Alternation {
+ public:
+  /// `space` and `options` must outlive it. Fixes the ridge, the first metric and the unit of
+  /// lambda. Throws Error when the metric cannot be had, or its costs not be held in double
+  /// precision.
+  Alternation(const Space& space, const Options& options, int threads,
+              Diagnostics diagnostics = Diagnostics::full, Callback callback = {});
+
+  /// From the first metric to the end, for this lambda (Options::lambda is not read). What does not
+  /// depend on lambda is kept from run to run, and the first plan starts from that of the run
+  /// before: a path from large to small lambda is cheap. Throws Error when lambda is out of range.
+  void run(double lambda);
+
+  // The state that the last run reached.
+  const Metric& metric() const { return metric_; }
+  double lambda() const { return absolute_lambda_; }  ///< in units of the cost
+  double ridge() const;                               ///< absolute
+  const Vector& f() const { return f_; }  ///< of points of positive weight, in units of the cost
+  const Vector& g() const { return g_; }
+  const std::vector<Mass>& exact() const { return exact_; }  ///< lambda = 0: rows of the space
+  const std::vector<Step>& history() const { return history_; }
+  const Status& status() const { return status_; }
+
+  /// |A C A - D|_F / |D|_F with the moment of the last plan; NaN for a fixed metric.
+  double fixed_point_residual() const;
+
+  /// Points in the coordinates of the space, so that squared distances are costs over the unit.
+  Matrix embed(const Matrix& points) const;
+  const Matrix& embedded_target() const { return z_; }
+
+  /// Barycentres of the source points, embedded.
+  Matrix mapped() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool learned() const { return options_.metric == MetricChoice::learned; }
+  void fixed_metric();
+  void first_learned_metric();
+  LearnedMetric learn(const PlanMoments& plan) const;
+  LearnedMetric learn_first(const PlanMoments& plan) const;
+  void use(LearnedMetric metric);
+  void place_points();
+  double mean_cost() const;
+  void begin(double lambda);
+  bool step();
+  void conclude(const Step& last, bool settled);
+  void entropic_step(Step& record, double tolerance);
+  void exact_step(Step& record);
+  void complete(Step& record);
+  bool report(const Step* record, int passes, double error);
+  std::string singular_reason() const;
+
+  const Space& space_;
+  const Options& options_;
+  Diagnostics diagnostics_;
+  Callback callback_;
+
+  // The same for every lambda.
+  std::unique_ptr<MetricStep> metric_step_;
+  LearnedMetric first_;     // the metric of the first step
+  double ridge_ = 0;        // in the coordinates of the space
+  double unit_cost_ = 1;    // mean cost of the independent coupling, between embedded points
+  double prior_scale_ = 1;  // <A^-1, D> in units of the data
+  Vector first_g_;          // potentials of the first plan of the last run
+
+  // Of the run.
+  Clock::time_point start_, last_report_;
+  double lambda_ = 0;  // in units of the cost between embedded points
+  double absolute_lambda_ = 0;
+  Metric metric_;
+  LearnedMetric learned_;
+  Matrix x_, z_;  // embedded
+  Matrix seen_;   // squared distances of a few pairs, to see them change
+  double change_ = 0;
+  Transport transport_;
+  PlanMoments plan_;
+  Vector f_, g_;
+  std::vector<Mass> exact_;
+  std::vector<Step> history_;
+  Status status_;
+  bool stopped_ = false;
+};
+
+}  // namespace remblai
