@@ -1,7 +1,7 @@
 # Thin: each target installs what is missing, then calls CMake. `make` alone says what there is.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
-SOURCES = find $(wildcard include src cli tests bench examples) -name '*.h' -o -name '*.cpp'
+SOURCES = find $(wildcard include src cli experiments tests bench examples) -name '*.h' -o -name '*.cpp'
 
 .DEFAULT_GOAL := help
 .PHONY: help packages build dev demo test bench format format-check install clean

@@ -120,6 +120,48 @@ void add_option(CLI::App& command, const std::string& name, Field& field, const 
       ->group(heading(name));
 }
 
+/// The parts of a list; throws Error when one is empty.
+std::vector<std::string> split(const std::string& flag, const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    if (parts.back().empty())
+      throw Error(fmt::format("{}: '{}' has an empty part; write values with commas between them",
+                              flag, text));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+void parse(const std::string&, const std::string& text, std::string& field, std::string*) {
+  field = text;
+}
+
+template <class Value>
+void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& values,
+                const std::string& help, const char* heading, const std::string& default_text,
+                const std::string& type) {
+  command
+      .add_option(
+          flag,
+          [flag, &values](const CLI::results_t& results) {
+            values.clear();
+            for (const std::string& part : split(flag, results.back())) {
+              Value value{};
+              parse(flag, part, value, nullptr);
+              if (std::find(values.begin(), values.end(), value) != values.end())
+                throw Error(fmt::format("{}: {} comes twice", flag, part));
+              values.push_back(value);
+            }
+            return true;
+          },
+          help)
+      ->type_name(type)
+      ->default_str(default_text)
+      ->group(heading);
+}
+
 }  // namespace
 
 Inputs inputs_of(const FitArguments& arguments) {
@@ -161,6 +203,40 @@ void add_options(CLI::App& command, Options& options, std::initializer_list<std:
     if (std::find(names.begin(), names.end(), name) == names.end()) return;
     add_option(command, name, field, help, nullptr, default_text);
   });
+}
+
+void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,
+              const std::string& help, const char* heading) {
+  add_values(command, flag, values, help, heading, fmt::format("{}", fmt::join(values, ",")),
+             "NUMBERS");
+}
+
+void add_list(CLI::App& command, const std::string& flag, std::vector<int>& values,
+              const std::string& help, const char* heading) {
+  add_values(command, flag, values, help, heading, fmt::format("{}", fmt::join(values, ",")),
+             "INTEGERS");
+}
+
+void add_list(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+              const std::string& help, const char* heading, const std::string& default_text) {
+  add_values(command, flag, values, help, heading,
+             default_text.empty() ? fmt::format("{}", fmt::join(values, ",")) : default_text,
+             "NAMES");
+}
+
+void add_integer(CLI::App& command, const std::string& flag, int& value, const std::string& help,
+                 const char* heading, const std::string& default_text) {
+  command
+      .add_option(
+          flag,
+          [flag, &value](const CLI::results_t& results) {
+            parse(flag, results.back(), value, nullptr);
+            return true;
+          },
+          help)
+      ->type_name("INTEGER")
+      ->default_str(default_text.empty() ? text_of(value) : default_text)
+      ->group(heading);
 }
 
 void add_transpose(CLI::App& command, bool& transpose) {

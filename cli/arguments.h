@@ -59,6 +59,18 @@ void add_options(CLI::App& command, FitArguments& arguments);
 void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
                  const std::string& default_text = "");
 
+/// A flag that takes a list with commas between its values. `default_text` is what the help shows.
+void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,
+              const std::string& help, const char* heading);
+void add_list(CLI::App& command, const std::string& flag, std::vector<int>& values,
+              const std::string& help, const char* heading);
+void add_list(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+              const std::string& help, const char* heading, const std::string& default_text = "");
+
+/// A flag that takes a whole number.
+void add_integer(CLI::App& command, const std::string& flag, int& value, const std::string& help,
+                 const char* heading, const std::string& default_text = "");
+
 void add_transpose(CLI::App& command, bool& transpose);
 void add_skip(CLI::App& command, std::vector<std::string>& names);
 void add_propagate(CLI::App& command, bool& propagate);

@@ -122,19 +122,28 @@ void PhaseLine::show() {
   shown_ = true;
 }
 
-ProgressLine::ProgressLine(bool quiet, double delay, std::string title)
-    : visible_(!quiet && isatty(STDERR_FILENO)), delay_(delay), title_(std::move(title)) {}
+LiveLine::LiveLine(bool quiet, double delay)
+    : visible_(!quiet && isatty(STDERR_FILENO)), delay_(delay) {}
 
-ProgressLine::~ProgressLine() {
+LiveLine::~LiveLine() {
   if (width_ > 0) show("");
 }
 
-void ProgressLine::show(const std::string& line) {
-  const std::string cut = line.substr(0, terminal_width());
+bool LiveLine::due() const {
+  const double now = watch_.seconds();
+  return visible_ && now > delay_ && now - shown_at_ > refresh_seconds;
+}
+
+void LiveLine::show(const std::string& text) {
+  const std::string cut = text.substr(0, terminal_width());
   fmt::print(stderr, "\r{:<{}}\r{}", "", width_, cut);
   std::fflush(stderr);
   width_ = cut.size();
+  shown_at_ = watch_.seconds();
 }
+
+ProgressLine::ProgressLine(bool quiet, double delay, std::string title)
+    : line_(quiet, delay), title_(std::move(title)) {}
 
 std::string ProgressLine::text(const Progress& progress) const {
   std::string line = progress.steps == 1
@@ -157,14 +166,40 @@ bool ProgressLine::operator()(const Progress& progress) {
     done_at_ = progress.seconds;
     objective_ = progress.record->objective;
   }
-  const double now = watch_.seconds();
-  if (visible_ && now > delay_ && now - shown_at_ > refresh_seconds) {
-    show(text(progress));
-    shown_at_ = now;
-  }
+  if (line_.due()) line_.show(text(progress));
   if (!Interrupt::requested()) return true;
+  const double now = watch_.seconds();
   if (interrupted_at_ < 0) interrupted_at_ = now;
   return !progress.record && now - interrupted_at_ < patience_seconds;
+}
+
+TaskBar::TaskBar(bool quiet, std::size_t tasks, std::size_t before)
+    : line_(quiet, 0.5),
+      log_(!quiet && !isatty(STDERR_FILENO)),
+      tasks_(tasks),
+      before_(before),
+      logged_(10 * before / tasks) {}
+
+std::string TaskBar::text(std::size_t done) const {
+  constexpr std::size_t width = 30;
+  const std::size_t full = width * done / tasks_;
+  std::string line = fmt::format("[{:#<{}}{:.<{}}] {}/{} tasks  elapsed {}", "", full, "",
+                                 width - full, done, tasks_, duration(watch_.seconds()));
+  if (Interrupt::requested()) return line + "  stopping";
+  if (done > before_) {
+    const double each = watch_.seconds() / static_cast<double>(done - before_);
+    line += fmt::format("  about {} left", duration(each * static_cast<double>(tasks_ - done)));
+  }
+  return line;
+}
+
+bool TaskBar::operator()(std::size_t done) {
+  if (line_.due()) line_.show(text(done));
+  if (log_ && 10 * done / tasks_ > logged_) {
+    logged_ = 10 * done / tasks_;
+    fmt::print(stderr, "{}\n", text(done));
+  }
+  return !Interrupt::requested();
 }
 
 Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,

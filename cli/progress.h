@@ -62,12 +62,29 @@ class PhaseLine {
 
 /// One line on standard error, rewritten in place; silent when that is no terminal, when `quiet`,
 /// and in the first `delay` seconds. Clears its line at the end of its life.
+class LiveLine {
+ public:
+  LiveLine(bool quiet, double delay);
+  ~LiveLine();
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  /// Time for another text: they come ten times a second at most.
+  bool due() const;
+  void show(const std::string& text);
+
+ private:
+  bool visible_;
+  double delay_;
+  Stopwatch watch_;
+  double shown_at_ = 0;    // on watch_
+  std::size_t width_ = 0;  // of the line on the screen
+};
+
+/// The line of one fit.
 class ProgressLine {
  public:
   ProgressLine(bool quiet, double delay, std::string title = "");
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
 
   /// The callback of fit. After Ctrl-C it stops the run at the end of the step, or within it when
   /// the step takes more than two seconds longer.
@@ -75,18 +92,32 @@ class ProgressLine {
 
  private:
   std::string text(const Progress& progress) const;
-  void show(const std::string& line);
 
-  bool visible_;
-  double delay_;
+  LiveLine line_;
   std::string title_;
   Stopwatch watch_;
-  double shown_at_ = 0;         // on watch_
   double interrupted_at_ = -1;  // on watch_
-  std::size_t width_ = 0;       // of the line on the screen
   int done_ = 0;                // steps
   double done_at_ = 0;          // seconds of the fit
   double objective_ = 0;
+};
+
+/// The bar of many tasks, some of which were done before. Without a terminal it prints a line for
+/// each tenth of them.
+class TaskBar {
+ public:
+  TaskBar(bool quiet, std::size_t tasks, std::size_t before);
+
+  /// False after Ctrl-C.
+  bool operator()(std::size_t done);
+
+ private:
+  std::string text(std::size_t done) const;
+
+  LiveLine line_;
+  bool log_;
+  std::size_t tasks_, before_, logged_;
+  Stopwatch watch_;
 };
 
 /// fit with its lines: what it prepares, then its progress.

@@ -22,7 +22,7 @@ std::uint64_t Draw::below(std::uint64_t bound) {
   return value % bound;
 }
 
-std::vector<Index> Draw::choose(std::vector<Index> values, Index count, const char* what) {
+std::vector<Index> Draw::choose(std::vector<Index> values, Index count, const std::string& what) {
   const Index size = static_cast<Index>(values.size());
   if (count > size) throw Error(fmt::format("{}: {} are needed, there are {}", what, count, size));
   for (Index i = 0; i < count; ++i) {

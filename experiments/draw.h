@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "remblai/types.h"
@@ -17,7 +18,7 @@ class Draw {
 
   /// `count` of the values, each as likely, in random order. Throws Error when there are fewer;
   /// `what` says in plural what they are.
-  std::vector<Index> choose(std::vector<Index> values, Index count, const char* what);
+  std::vector<Index> choose(std::vector<Index> values, Index count, const std::string& what);
 
  private:
   std::uint64_t below(std::uint64_t bound);

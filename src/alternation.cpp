@@ -66,7 +66,8 @@ Alternation::Alternation(const Space& space, const Options& options, int threads
                     space_.frame.length, metric_.unit));
   place_points();
   unit_cost_ = mean_cost();
-  if (learned() && options_.seed != 0) first_ = learn_first(first_plan(space_, options_.seed));
+  if (learned() && options_.seed != 0)
+    first_ = learn_first(second_moment(space_, first_plan(space_, options_.seed)));
 }
 
 void Alternation::fixed_metric() {
@@ -78,8 +79,7 @@ void Alternation::fixed_metric() {
 
 // The first moment fixes the ridge and the first metric.
 void Alternation::first_learned_metric() {
-  const PlanMoments independent = first_plan(space_, 0);
-  const double trace = second_moment(space_, independent).trace();
+  const double trace = space_.first_moment.trace();
   const double length = space_.frame.length;
   // All points may be one point; then any unit will do.
   const double mean = trace > 0 ? trace / static_cast<double>(space_.dimension()) : 1;
@@ -96,12 +96,11 @@ void Alternation::first_learned_metric() {
   metric_.unit = size * length * length;
   prior_scale_ = space_.reference.scale / size;
   metric_step_ = std::make_unique<MetricStep>(space_, ridge_, t);
-  first_ = learn_first(independent);
+  first_ = learn_first(space_.first_moment);
   use(first_);
 }
 
-LearnedMetric Alternation::learn(const PlanMoments& plan) const {
-  const Matrix moment = second_moment(space_, plan);
+LearnedMetric Alternation::learn(const Matrix& moment) const {
   LearnedMetric metric = (*metric_step_)(moment);
   if (metric.ok && diagnostics_ == Diagnostics::full) {
     metric.residual = metric_step_->residual(metric, moment);
@@ -111,8 +110,8 @@ LearnedMetric Alternation::learn(const PlanMoments& plan) const {
 }
 
 // A ridge too small for the data is the caller's to mend; later on it is a status.
-LearnedMetric Alternation::learn_first(const PlanMoments& plan) const {
-  LearnedMetric first = learn(plan);
+LearnedMetric Alternation::learn_first(const Matrix& moment) const {
+  LearnedMetric first = learn(moment);
   if (!first.ok) throw Error("ridge: " + singular_reason());
   return first;
 }
@@ -189,7 +188,7 @@ bool Alternation::step() {
   Step record;
   record.step = static_cast<int>(history_.size()) + 1;
   if (learned() && record.step > 1) {
-    LearnedMetric next = learn(plan_);
+    LearnedMetric next = learn(second_moment(space_, plan_));
     if (!next.ok) {
       status_ = {Outcome::diverged, singular_reason()};
       return false;
@@ -204,7 +203,7 @@ bool Alternation::step() {
     seen_ = now;
     record.distance_change = change_;
   }
-  const bool settled = !learned() || change_ <= options_.outer_tolerance;
+  const bool settled = !learned() || change_ < options_.outer_tolerance;
   const bool last = settled || record.step == options_.steps;
   const bool loose = !last && options_.inner == InnerTolerance::adaptive;
   if (lambda_ > 0)
@@ -324,11 +323,12 @@ double Alternation::fixed_point_residual() const {
   return learned() ? metric_step_->residual(learned_, second_moment(space_, plan_)) : nan;
 }
 
-// The embedding is affine, so it commutes with averages.
-Matrix Alternation::mapped() const {
+Matrix Alternation::averages(const Matrix& values) const {
   if (lambda_ > 0)
-    return transport_.source_marginal().cwiseInverse().asDiagonal() * transport_.plan_times(z_);
-  return plan_.rows.cwiseInverse().asDiagonal() * embed(plan_.plan_z);
+    return transport_.source_marginal().cwiseInverse().asDiagonal() * transport_.plan_times(values);
+  Matrix sums = Matrix::Zero(space_.x.rows(), values.cols());
+  for (const Mass& mass : exact_) sums.row(mass.source) += mass.amount * values.row(mass.target);
+  return plan_.rows.cwiseInverse().asDiagonal() * sums;
 }
 
 }  // namespace remblai

@@ -48,8 +48,9 @@ class Alternation {
   Matrix embed(const Matrix& points) const;
   const Matrix& embedded_target() const { return z_; }
 
-  /// Barycentres of the source points, embedded.
-  Matrix mapped() const;
+  /// For each source point of the space the average of `values` (one row a target point) under the
+  /// plan. Of embedded points it is the embedded barycentre, for the embedding is affine.
+  Matrix averages(const Matrix& values) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,8 +58,8 @@ class Alternation {
   bool learned() const { return options_.metric == MetricChoice::learned; }
   void fixed_metric();
   void first_learned_metric();
-  LearnedMetric learn(const PlanMoments& plan) const;
-  LearnedMetric learn_first(const PlanMoments& plan) const;
+  LearnedMetric learn(const Matrix& moment) const;
+  LearnedMetric learn_first(const Matrix& moment) const;
   void use(LearnedMetric metric);
   void place_points();
   double mean_cost() const;

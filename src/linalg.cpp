@@ -53,6 +53,10 @@ int pivoted_basis(int n, std::vector<double>& a, double tolerance) {
 
 }  // namespace
 
+std::string library() {
+  return std::string(openblas_get_config()) + " with kernels for " + openblas_get_corename();
+}
+
 void set_threads(int threads) {
   openblas_set_num_threads(std::max(1, threads));
 }

@@ -2,12 +2,17 @@
 // Sizes are the caller's business (asserted); LAPACK failures are returned, not thrown.
 #pragma once
 
+#include <string>
+
 #include "remblai/types.h"
 
 namespace remblai::linalg {
 
 /// Threads of every later BLAS and LAPACK call of this process.
 void set_threads(int threads);
+
+/// Which BLAS this is, as it calls itself.
+std::string library();
 
 enum class Op { none, transpose };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "linalg.h"
+#include "moment.h"
 #include "remblai/error.h"
 #include "remblai/spd.h"
 
@@ -32,12 +33,6 @@ PriorChoice reference_choice(const Options& options) {
 // The power of two just above `size`, so that divisions are exact.
 double power_of_two(double size) {
   return size > 0 ? std::exp2(std::ceil(std::log2(size))) : 1;
-}
-
-Matrix stack(const Matrix& a, const Matrix& b) {
-  Matrix both(a.rows() + b.rows(), a.cols());
-  both << a, b;
-  return both;
 }
 
 // The middle of the points. A constant column keeps its value to the bit, so that its differences
@@ -80,11 +75,15 @@ SpanMatrix factored(const Matrix& inside, double outside, double scale, const ch
 }
 
 // W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of
-// the points only the ridge is left.
-SpanMatrix scatter(const Matrix& x, const Matrix& z, const Metric& frame, double ridge,
-                   bool inverse) {
-  Matrix points = stack(x, z) / frame.length;
-  if (frame.basis.size()) points = linalg::multiply(points, frame.basis);
+// the points and the origin only the ridge is left.
+SpanMatrix scatter(const Space& space, double ridge, bool inverse) {
+  const Metric& frame = space.frame;
+  // W measures from zero, the coordinates from the origin of the frame.
+  Vector shift = frame.origin / frame.length;
+  if (frame.basis.size()) shift = frame.basis.transpose() * shift;
+  Matrix points(space.x.rows() + space.z.rows(), frame.rank());
+  points << space.x, space.z;
+  points.rowwise() += shift.transpose();
   Matrix w = linalg::gram(points);
   const double mean = w.trace() / static_cast<double>(frame.dimension());
   if (!(mean > 0))
@@ -146,13 +145,27 @@ Space make_space(const Problem& problem, const Matrix& source, const Matrix& tar
   space.x = frame.coordinates(x);
   space.z = frame.coordinates(z);
 
-  const bool learned = options.metric == MetricChoice::learned;
-  if (scattered)
-    space.reference = scatter(x, z, frame, options.prior_ridge, choice == PriorChoice::w_inverse);
-  else if (choice == PriorChoice::given)
-    space.reference = given(learned ? problem.prior : problem.metric, space.dimension(),
-                            learned ? "prior" : "metric");
+  if (options.metric == MetricChoice::learned)
+    space.first_moment = second_moment(space, first_plan(space, 0));
+  set_reference(space, problem, options);
   return space;
+}
+
+void set_reference(Space& space, const Problem& problem, const Options& options) {
+  const bool learned = options.metric == MetricChoice::learned;
+  const PriorChoice choice = reference_choice(options);
+  switch (choice) {
+    case PriorChoice::identity:
+      space.reference = {};
+      break;
+    case PriorChoice::w:
+    case PriorChoice::w_inverse:
+      space.reference = scatter(space, options.prior_ridge, choice == PriorChoice::w_inverse);
+      break;
+    case PriorChoice::given:
+      space.reference = given(learned ? problem.prior : problem.metric, space.dimension(),
+                              learned ? "prior" : "metric");
+  }
 }
 
 }  // namespace remblai

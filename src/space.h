@@ -24,6 +24,7 @@ struct Space {
   Metric frame;                                 ///< origin, length and basis; no factor yet
   Matrix x, z;                                  ///< their coordinates, m x r and n x r
   SpanMatrix reference;                         ///< the prior D, or the fixed metric
+  Matrix first_moment;                          ///< C of p q'; empty when the metric is fixed
 
   Index dimension() const { return frame.dimension(); }
   Index rank() const { return frame.rank(); }
@@ -32,5 +33,10 @@ struct Space {
 /// `source` and `target` are preprocessed and valid. O((m + n) d min(m + n, d)).
 Space make_space(const Problem& problem, const Matrix& source, const Matrix& target,
                  const Options& options);
+
+/// Another prior or fixed metric over the same points. A space made for W or its inverse serves the
+/// identity too; one made for the identity lacks what W needs, and a matrix that is given needs a
+/// space of its own. O(r^3).
+void set_reference(Space& space, const Problem& problem, const Options& options);
 
 }  // namespace remblai

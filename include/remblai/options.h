@@ -80,7 +80,8 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("steps", o.steps, "most outer steps (metric, then plan)");
   visit("tolerance", o.tolerance, "L1 error of both marginals at the end");
   visit("outer-tolerance", o.outer_tolerance,
-        "stop when a step changes squared distances by less than this share (root mean square)");
+        "stop when a step changes squared distances by less than this share (root mean square); 0 "
+        "makes all steps");
   visit("inner", o.inner, "plans before the last step: adaptive tolerance, or tight");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");

@@ -1,0 +1,229 @@
+// remblai reproduce: the paper's two experiments, each with one command, beside the paper's
+// numbers. A run can be stopped at any moment and resumed; the journal in the output folder has
+// what is done.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "arguments.h"
+#include "commands.h"
+#include "experiment.h"
+#include "journal.h"
+#include "progress.h"
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/version.h"
+#include "results.h"
+
+namespace remblai::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace experiments;
+
+constexpr const char* what_to_run = "What to run";
+
+struct Arguments {
+  std::string experiment, data, out;
+  MnistSelection mnist;
+  OfficeCaltechSelection office;
+  int seeds = 5;
+  Settings settings;
+  int jobs = 0;
+  bool resume = false;
+  bool quiet = false;
+};
+
+Settings default_settings() {
+  Settings settings;
+  settings.methods = {"none", "ot-identity", "ot-w", "ot-w-inverse", "learned"};
+  settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
+  settings.ridges = {10, 1, 0.1, 0.001};
+  settings.options.outer_tolerance = 0.01;
+  return settings;
+}
+
+/// In the order of the tables, whatever the order on the command line.
+std::vector<std::string> ordered_methods(const std::vector<std::string>& wanted) {
+  std::vector<std::string> keys;
+  const bool all = wanted == std::vector<std::string>{"all"};
+  if (!all)
+    for (const std::string& key : wanted) method_named(key);
+  for (const Method& method : all_methods())
+    if (all || std::find(wanted.begin(), wanted.end(), method.key) != wanted.end())
+      keys.push_back(method.key);
+  return keys;
+}
+
+void sort_grid(const char* flag, std::vector<double>& values) {
+  for (const double value : values)
+    if (!(value > 0)) throw Error(fmt::format("{}: {} is not positive", flag, value));
+  std::sort(values.rbegin(), values.rend());
+}
+
+Experiment load(const Arguments& arguments) {
+  if (arguments.experiment == "mnist") {
+    MnistSelection selection = arguments.mnist;
+    selection.seeds = arguments.seeds;
+    return mnist_experiment(arguments.data, selection);
+  }
+  OfficeCaltechSelection selection = arguments.office;
+  selection.seeds = arguments.seeds;
+  return office_caltech_experiment(arguments.data, selection);
+}
+
+/// What the result of a task depends on.
+Json settings_json(const Arguments& arguments) {
+  const Settings& settings = arguments.settings;
+  Json json{{"version", version()}, {"experiment", arguments.experiment}};
+  if (arguments.experiment != "mnist") json["features"] = arguments.office.features;
+  json["methods"] = settings.methods;
+  json["lambda-grid"] = settings.lambdas;
+  json["ridge-grid"] = settings.ridges;
+  const Options& options = settings.options;
+  json["ridge"] = options.ridge;
+  json["prior-ridge"] = options.prior_ridge;
+  json["steps"] = options.steps;
+  json["tolerance"] = options.tolerance;
+  json["outer-tolerance"] = options.outer_tolerance;
+  json["neighbours"] = options.neighbours;
+  json["knn-metric"] = name(options.knn_metric);
+  json["preprocess"] = name(options.preprocess);
+  return json;
+}
+
+void write_results(const std::string& folder, const Experiment& experiment, const Table& table,
+                   const Journal& journal, Json about) {
+  about["build"] = build();
+  io::write_text(folder + "/table.md", markdown(table));
+  io::write_text(folder + "/runs.csv", runs_csv(experiment, journal));
+  io::write_text(folder + "/runs.json", runs_json(experiment, journal, about));
+  io::write_text(folder + "/times.csv", times_csv(experiment, journal));
+}
+
+int run(Arguments arguments) {
+  Settings& settings = arguments.settings;
+  settings.options.validate();
+  settings.methods = ordered_methods(settings.methods);
+  sort_grid("--lambda-grid", settings.lambdas);
+  sort_grid("--ridge-grid", settings.ridges);
+  if (arguments.jobs < 0) throw Error(fmt::format("--jobs: {} is less than 0", arguments.jobs));
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int jobs = arguments.jobs > 0 ? arguments.jobs : cores;
+  const std::string folder =
+      arguments.out.empty() ? "reproduce-" + arguments.experiment : arguments.out;
+
+  const Stopwatch watch;
+  std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");
+  const Experiment experiment = load(arguments);
+  reading.reset();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("--out {}: {}", folder, error.message()));
+  const Json about = settings_json(arguments);
+  Journal journal(folder + "/journal.jsonl", about, arguments.resume);
+  for (const std::string& sentence : experiment.missing)
+    fmt::print(stderr, "not run: {}\n", sentence);
+
+  const Interrupt interrupt(false);
+  const auto known = [&](const Task& task) { return journal.find(task) != nullptr; };
+  const auto before = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
+  {
+    TaskBar bar(arguments.quiet, experiment.tasks.size(), static_cast<std::size_t>(before));
+    if (!run_tasks(experiment, settings, jobs, journal, std::ref(bar))) {
+      const auto done = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
+      fmt::print(stderr,
+                 "\nstopped: {} of {} tasks are done and kept in {}; the same command with "
+                 "--resume goes on\n",
+                 done, experiment.tasks.size(), folder);
+      return Exit::interrupted;
+    }
+  }
+  const Table table = summarise(experiment, settings, journal);
+  write_results(folder, experiment, table, journal, about);
+  fmt::print("{}", screen(table, colours(stdout)));
+  if (!arguments.quiet)
+    fmt::print("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n",
+               folder);
+  if (table.chosen_not_converged == 0) return Exit::success;
+  fmt::print(stderr,
+             "warning: {} of the fits chosen for the table did not converge; see runs.csv\n",
+             table.chosen_not_converged);
+  return Exit::not_converged;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->settings = default_settings();
+  CLI::App& command = *app.add_subcommand(
+      "reproduce", "run the paper's experiments and print its tables next to ours");
+  command.footer(
+      "lambda is chosen with the labels of the training half of the target, as in the paper.\n"
+      "The output folder gets table.md, runs.csv and runs.json (every fit, without times, the same "
+      "bytes\nfor any number of jobs and interruptions), times.csv, and journal.jsonl, from which "
+      "--resume goes on.");
+  command.add_option("EXPERIMENT", arguments->experiment, "mnist or office-caltech")
+      ->type_name("mnist|office-caltech")
+      ->required();
+  add_file(command, "--data", arguments->data,
+           "folder with mnist/ (the four IDX files) or office-caltech/FEATURES/", "DIR")
+      ->required();
+  add_file(command, "--out", arguments->out,
+           "folder for the results [default: reproduce-EXPERIMENT]", "DIR");
+  add_flag(command, "--resume", arguments->resume, "go on with the run in the output folder",
+           group::files);
+
+  add_integer(command, "--seeds", arguments->seeds, "draws of each task: seeds 0 to N-1",
+              what_to_run);
+  add_list(command, "--skew", arguments->mnist.skews, "mnist: percent of the frequent digit",
+           what_to_run);
+  add_list(command, "--digit", arguments->mnist.digits, "mnist: the frequent digit", what_to_run);
+  command
+      .add_option("--features", arguments->office.features,
+                  "office-caltech: decaf6, efficientnet-lite0, surf800 or another folder with "
+                  "amazon, caltech, dslr and webcam as .mat or .npz")
+      ->type_name("NAME")
+      ->default_str(arguments->office.features)
+      ->group(what_to_run);
+  add_list(command, "--task", arguments->office.tasks,
+           "office-caltech: source and target by first letters, like A-C,D-W", what_to_run,
+           "all twelve");
+  std::string keys = "all";
+  for (const Method& method : all_methods()) keys += std::string(", ") + method.key;
+  add_list(command, "--methods", arguments->settings.methods, "of " + keys, what_to_run);
+
+  add_list(command, "--lambda-grid", arguments->settings.lambdas,
+           "lambda to choose from, times the mean cost under the first metric", group::method);
+  add_list(command, "--ridge-grid", arguments->settings.ridges,
+           "ridge to choose from, of ot-w-inverse and learned-ridge", group::method);
+  add_options(command, arguments->settings.options,
+              {"prior-ridge", "ridge", "steps", "tolerance", "outer-tolerance", "neighbours",
+               "knn-metric", "preprocess"});
+  add_integer(command, "--jobs", arguments->jobs,
+              "tasks at a time, one thread each; 0 is one for each core", group::running);
+  add_quiet(command, arguments->quiet);
+  add_help(command);
+  command.callback([arguments, &command, &action] {
+    const std::string& experiment = arguments->experiment;
+    if (experiment != "mnist" && experiment != "office-caltech")
+      throw Error(
+          fmt::format("reproduce: '{}' is not an experiment{}; give mnist or "
+                      "office-caltech",
+                      experiment, suggestion(experiment, {"mnist", "office-caltech"})));
+    const bool digits = experiment == "mnist";
+    for (const char* flag : {digits ? "--task" : "--skew", digits ? "--features" : "--digit"})
+      if (command.count(flag) > 0)
+        throw Error(fmt::format("{}: {} has no such choice; see 'remblai reproduce --help'", flag,
+                                experiment));
+    action = [arguments] { return run(*arguments); };
+  });
+}
+
+}  // namespace remblai::cli

@@ -1,0 +1,189 @@
+// What a task shares is made once: the span and its coordinates, the first moment, and each path
+// along lambda, of which one may serve several methods.
+#include "methods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "alternation.h"
+#include "remblai/error.h"
+#include "remblai/predict.h"
+#include "remblai/preprocess.h"
+#include "space.h"
+
+namespace remblai::experiments {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+constexpr std::array methods{
+    Method{"none", "no adaptation", Kind::no_transport},
+    Method{"exact", "exact OT_I", Kind::exact},
+    Method{"ot-identity", "OT_I"},
+    Method{"ot-w", "OT_W", Kind::entropic, MetricChoice::w},
+    Method{"ot-w-inverse", "OT_W^-1", Kind::entropic, MetricChoice::w_inverse,
+           PriorChoice::identity, true},
+    Method{"learned", "Proposed", Kind::entropic, MetricChoice::learned},
+    Method{"learned-ridge", "Proposed, ridge tuned", Kind::entropic, MetricChoice::learned,
+           PriorChoice::identity, true},
+    Method{"learned-w", "Proposed, D = W", Kind::entropic, MetricChoice::learned, PriorChoice::w},
+    Method{"learned-w-inverse", "Proposed, D = W^-1", Kind::entropic, MetricChoice::learned,
+           PriorChoice::w_inverse},
+};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class TaskRunner {
+ public:
+  TaskRunner(const Split& split, const Settings& settings, const std::function<bool()>& stop);
+
+  /// Throws Stopped.
+  std::vector<Run> runs(const Method& method);
+
+  struct Stopped {};
+
+ private:
+  using Key = std::tuple<Kind, MetricChoice, PriorChoice, double>;
+
+  Run without_adaptation() const;
+  const std::vector<Run>& path(const Method& method, double ridge);
+  std::vector<Run> walk(const Method& method, double ridge);
+  void score(Run& run, const Matrix& labelled, const Matrix& train, const Matrix& test) const;
+
+  const Settings& settings_;
+  const std::function<bool()>& stop_;
+  Labels train_labels_, test_labels_;
+  Problem problem_;  // preprocessed
+  Space space_;
+  Matrix test_;  // in the coordinates of the space
+  std::map<Key, std::vector<Run>> paths_;
+};
+
+TaskRunner::TaskRunner(const Split& split, const Settings& settings,
+                       const std::function<bool()>& stop)
+    : settings_(settings),
+      stop_(stop),
+      train_labels_(split.train.labels),
+      test_labels_(split.test.labels) {
+  const Scaler scaler = fit_scaler(settings.options.preprocess, split.source, split.train);
+  problem_.source = {scaler.apply(split.source.points), split.source.labels, {}};
+  problem_.target.points = scaler.apply(split.train.points);
+  // With the span for W, which serves every method.
+  Options widest = settings.options;
+  widest.metric = MetricChoice::learned;
+  widest.prior = PriorChoice::w;
+  space_ = make_space(problem_, problem_.source.points, problem_.target.points, widest);
+  // What lies outside the span is equally far from all mapped points: it changes no neighbour.
+  test_ = space_.frame.coordinates(scaler.apply(split.test.points));
+}
+
+void TaskRunner::score(Run& run, const Matrix& labelled, const Matrix& train,
+                       const Matrix& test) const {
+  const Labels& labels = problem_.source.labels;
+  const int neighbours = settings_.options.neighbours;
+  run.train_accuracy = accuracy(nearest_labels(labelled, labels, train, neighbours), train_labels_);
+  run.test_accuracy = accuracy(nearest_labels(labelled, labels, test, neighbours), test_labels_);
+}
+
+Run TaskRunner::without_adaptation() const {
+  const auto start = Clock::now();
+  Run run{.lambda = none, .ridge = none};
+  score(run, space_.x, space_.z, test_);
+  run.seconds = seconds_since(start);
+  return run;
+}
+
+std::vector<Run> TaskRunner::walk(const Method& method, double ridge) {
+  Options options = settings_.options;
+  options.metric = method.metric;
+  options.prior = method.prior;
+  const bool learned = method.metric == MetricChoice::learned;
+  if (method.tunes_ridge) (learned ? options.ridge : options.prior_ridge) = ridge;
+  const bool euclidean = options.knn_metric == KnnMetric::euclidean;
+  set_reference(space_, problem_, options);
+  Alternation alternation(space_, options, 1, Diagnostics::brief,
+                          [this](const Progress&) { return !stop_(); });
+  std::vector<Run> runs;
+  const std::vector<double> exact{0};
+  for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
+    const auto start = Clock::now();
+    alternation.run(lambda);
+    if (alternation.status().outcome == Outcome::stopped) throw Stopped();
+    Run run{.lambda = lambda, .ridge = ridge, .outcome = alternation.status().outcome};
+    const Matrix& train = euclidean ? space_.z : alternation.embedded_target();
+    score(run, alternation.averages(train), train, euclidean ? test_ : alternation.embed(test_));
+    for (const Step& step : alternation.history()) run.passes += step.inner_iterations;
+    run.steps = static_cast<int>(alternation.history().size());
+    run.seconds = seconds_since(start);
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+const std::vector<Run>& TaskRunner::path(const Method& method, double ridge) {
+  const Key key{method.kind, method.metric, method.prior, ridge};
+  const auto found = paths_.find(key);
+  return found != paths_.end() ? found->second
+                               : paths_.emplace(key, walk(method, ridge)).first->second;
+}
+
+std::vector<Run> TaskRunner::runs(const Method& method) {
+  std::vector<double> ridges{settings_.options.ridge};
+  if (method.metric == MetricChoice::identity) ridges = {0};
+  if (method.metric == MetricChoice::w) ridges = {settings_.options.prior_ridge};
+  if (method.tunes_ridge) ridges = settings_.ridges;
+  std::vector<Run> runs;
+  if (method.kind == Kind::no_transport) {
+    runs = {without_adaptation()};
+  } else {
+    for (const double ridge : ridges)
+      for (const Run& run : path(method, ridge)) runs.push_back(run);
+  }
+  for (Run& run : runs) {
+    run.method = method.key;
+    if (method.metric == MetricChoice::identity) run.ridge = none;
+  }
+  std::max_element(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return a.train_accuracy < b.train_accuracy;
+  })->chosen = true;
+  return runs;
+}
+
+}  // namespace
+
+std::span<const Method> all_methods() {
+  return methods;
+}
+
+const Method& method_named(const std::string& key) {
+  for (const Method& method : methods)
+    if (method.key == key) return method;
+  std::string names;
+  for (const Method& method : methods) names += std::string(names.empty() ? "" : ", ") + method.key;
+  throw Error(fmt::format("--methods: there is no '{}'; the methods are {}", key, names));
+}
+
+std::optional<std::vector<Run>> run_methods(const Split& split, const Settings& settings,
+                                            const std::function<bool()>& stop) {
+  TaskRunner runner(split, settings, stop);
+  std::vector<Run> all;
+  try {
+    for (const std::string& key : settings.methods)
+      for (Run& run : runner.runs(method_named(key))) all.push_back(std::move(run));
+  } catch (const TaskRunner::Stopped&) {
+    return std::nullopt;
+  }
+  return all;
+}
+
+}  // namespace remblai::experiments

@@ -1,0 +1,60 @@
+// The methods that an experiment compares, and what each does with one task: every fit of its grid,
+// and the choice among them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "remblai/model.h"
+#include "split.h"
+
+namespace remblai::experiments {
+
+enum class Kind { no_transport, exact, entropic };
+
+struct Method {
+  const char* key;    ///< on the command line and in files
+  const char* title;  ///< in tables
+  Kind kind = Kind::entropic;
+  MetricChoice metric = MetricChoice::identity;
+  PriorChoice prior = PriorChoice::identity;
+  bool tunes_ridge = false;  ///< along Settings::ridges, not at the ridge of the options
+};
+
+/// In the order of the tables.
+std::span<const Method> all_methods();
+
+/// Throws Error when there is none of that name.
+const Method& method_named(const std::string& key);
+
+struct Settings {
+  std::vector<std::string> methods;  ///< keys, in the order of the tables
+  std::vector<double> lambdas;       ///< tried by every entropic method, descending
+  std::vector<double> ridges;        ///< tried by the methods that tune theirs, descending
+  Options options;                   ///< of every fit; lambda, metric and prior are not read
+};
+
+/// One fit and what came of it.
+struct Run {
+  std::string method;
+  double lambda = 0;          ///< NaN without transport
+  double ridge = 0;           ///< on C for a learned metric, on W for W and its inverse; else NaN
+  double train_accuracy = 0;  ///< on the target points that were fitted, in [0, 1]
+  double test_accuracy = 0;   ///< on those that were not
+  int steps = 0;              ///< of the alternation
+  int passes = 0;             ///< over the matrix, all steps together
+  Outcome outcome = Outcome::converged;
+  bool chosen = false;  ///< the best of its method on the training half
+  double seconds = 0;
+};
+
+/// Every run of every method, in the order of the settings; empty when `stop` said so. Uses one
+/// thread. Of each method the run with the highest accuracy on the training half is chosen; among
+/// equals the most regular: the largest ridge, then the largest lambda.
+std::optional<std::vector<Run>> run_methods(const Split& split, const Settings& settings,
+                                            const std::function<bool()>& stop);
+
+}  // namespace remblai::experiments

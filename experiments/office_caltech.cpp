@@ -1,0 +1,95 @@
+// Reading the domains that are there and drawing tasks between them.
+#include "office_caltech.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+#include <numeric>
+
+#include "draw.h"
+#include "remblai/error.h"
+#include "remblai/io.h"
+
+namespace remblai::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+char letter(std::string_view domain) {
+  return static_cast<char>(std::toupper(static_cast<unsigned char>(domain[0])));
+}
+
+std::string folders_in(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "there are none" : fmt::format("there are {}", fmt::join(names, ", "));
+}
+
+Domain read(const std::string& path) {
+  Domain domain;
+  domain.points = io::read_points(path);
+  domain.labels = io::read_labels(path);
+  domain.validate(path);
+  return domain;
+}
+
+}  // namespace
+
+OfficeCaltech read_office_caltech(const std::string& folder) {
+  const fs::path path(folder);
+  if (!fs::is_directory(path))
+    throw Error(fmt::format("--features: {} is not a folder; in {} {}", folder,
+                            path.parent_path().string(), folders_in(path.parent_path())));
+  OfficeCaltech data;
+  for (const std::string_view name : office_domains) {
+    const std::string mat = (path / name).string() + ".mat";
+    const std::string npz = (path / name).string() + ".npz";
+    if (fs::exists(mat))
+      data.domains[letter(name)] = read(mat);
+    else if (fs::exists(npz))
+      data.domains[letter(name)] = read(npz);
+    else
+      data.missing[letter(name)] = mat;
+  }
+  for (const auto& [name, domain] : data.domains) {
+    const Domain& first = data.domains.begin()->second;
+    if (domain.dimension() != first.dimension())
+      throw Error(fmt::format("{}: domain {} has {} features, domain {} has {}; all need the same",
+                              folder, name, domain.dimension(), data.domains.begin()->first,
+                              first.dimension()));
+  }
+  return data;
+}
+
+std::vector<std::string> office_tasks() {
+  std::vector<std::string> tasks;
+  for (const char* source : {"A", "C", "D", "W"})
+    for (const char* target : {"A", "C", "D", "W"})
+      if (*source != *target) tasks.push_back(fmt::format("{}-{}", source, target));
+  return tasks;
+}
+
+Split draw_office_caltech(const OfficeCaltech& data, const std::string& task, int seed) {
+  const Domain& source = data.domains.at(task.front());
+  const Domain& target = data.domains.at(task.back());
+  Draw draw({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(task.front()),
+             static_cast<std::uint32_t>(task.back())});
+  const Index per_class = task.front() == 'D' ? 8 : 10;
+  std::vector<Index> chosen;
+  for (const auto& [label, rows] : rows_by_class(source))
+    for (const Index row :
+         draw.choose(rows, per_class, fmt::format("{}: points of class {}", task, label)))
+      chosen.push_back(row);
+  std::vector<Index> all(static_cast<std::size_t>(target.size()));
+  std::iota(all.begin(), all.end(), Index{0});
+  const std::vector<Index> mixed = draw.choose(all, target.size(), task);
+  const auto half = mixed.begin() + target.size() / 2;
+  return {rows_of(source, chosen), rows_of(target, {mixed.begin(), half}),
+          rows_of(target, {half, mixed.end()})};
+}
+
+}  // namespace remblai::experiments
