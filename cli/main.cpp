@@ -1,10 +1,12 @@
 // The program remblai: finds the subcommand, parses its flags, runs it and turns failures into exit
 // codes. Mistakes in the command line are told with the nearest name that exists.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <new>
 #include <set>
 
@@ -132,11 +134,22 @@ int fail(const std::string& message) {
   return Exit::bad_input;
 }
 
+/// Matrices of some MB come and go all the time: their pages stay with the program, in one pool for
+/// all threads, where the system would take them back and clear them anew each time.
+void keep_pages() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 }  // namespace
 }  // namespace remblai::cli
 
 int main(int argc, char** argv) {
   using namespace remblai::cli;
+  keep_pages();
   try {
     const int code = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0) return fail("standard output cannot be written to");

@@ -97,7 +97,8 @@ void TaskRunner::score(Run& run, const Matrix& labelled, const Matrix& train,
 
 Run TaskRunner::without_adaptation() const {
   const auto start = Clock::now();
-  Run run{.lambda = none, .ridge = none};
+  Run run;
+  run.lambda = run.ridge = none;
   score(run, space_.x, space_.z, test_);
   run.seconds = seconds_since(start);
   return run;
@@ -119,7 +120,10 @@ std::vector<Run> TaskRunner::walk(const Method& method, double ridge) {
     const auto start = Clock::now();
     alternation.run(lambda);
     if (alternation.status().outcome == Outcome::stopped) throw Stopped();
-    Run run{.lambda = lambda, .ridge = ridge, .outcome = alternation.status().outcome};
+    Run run;
+    run.lambda = lambda;
+    run.ridge = ridge;
+    run.outcome = alternation.status().outcome;
     const Matrix& train = euclidean ? space_.z : alternation.embedded_target();
     score(run, alternation.averages(train), train, euclidean ? test_ : alternation.embed(test_));
     for (const Step& step : alternation.history()) run.passes += step.inner_iterations;

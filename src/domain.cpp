@@ -5,12 +5,13 @@
 
 #include <cmath>
 
+#include "linalg.h"
 #include "remblai/error.h"
 
 namespace remblai {
 
 void require_finite(const Matrix& values, std::string_view name) {
-  if (values.allFinite()) return;
+  if (linalg::all_finite(values)) return;
   for (Index i = 0; i < values.rows(); ++i)
     for (Index j = 0; j < values.cols(); ++j)
       if (!std::isfinite(values(i, j)))

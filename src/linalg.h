@@ -14,6 +14,9 @@ void set_threads(int threads);
 /// Which BLAS this is, as it calls itself.
 std::string library();
 
+/// No NaN and no infinity among the entries.
+bool all_finite(const Matrix& a);
+
 enum class Op { none, transpose };
 
 /// C = alpha op(A) op(B) + beta C. C must have its size, and may not alias A or B.
