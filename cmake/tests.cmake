@@ -67,7 +67,7 @@ discover(remblai_tests)
 if(REMBLAI_BUILD_CLI)
   add_executable(
     remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp tests/cli/cli_test.cpp
-                      tests/cli/harness.cpp tests/cli/tools_test.cpp)
+                      tests/cli/harness.cpp tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(
     remblai_cli_tests
@@ -80,6 +80,24 @@ if(REMBLAI_BUILD_CLI)
                               GTest::gtest_main)
   add_dependencies(remblai_cli_tests remblai_cli)
   discover(remblai_cli_tests)
+
+  add_executable(
+    remblai_experiments_tests
+    tests/experiments/draw_test.cpp
+    tests/experiments/experiment_test.cpp
+    tests/experiments/journal_test.cpp
+    tests/experiments/methods_test.cpp
+    tests/experiments/mnist_test.cpp
+    tests/experiments/office_caltech_test.cpp
+    tests/experiments/published_test.cpp
+    tests/experiments/results_test.cpp)
+  target_include_directories(remblai_experiments_tests PRIVATE src tests)
+  target_compile_definitions(
+    remblai_experiments_tests
+    PRIVATE REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  target_link_libraries(remblai_experiments_tests
+                        PRIVATE remblai_experiments remblai_test_flags fmt::fmt GTest::gtest_main)
+  discover(remblai_experiments_tests)
 
   # NumPy comes from the system's Python, whatever other one stands first in PATH.
   find_program(REMBLAI_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)

@@ -32,7 +32,7 @@ std::string read_all(int file) {
 
 }  // namespace
 
-Json run_json(const Run& run) {
+Json run_json(const Trial& run) {
   return {{"method", run.method},
           {"lambda", number(run.lambda)},
           {"ridge", number(run.ridge)},
@@ -45,8 +45,8 @@ Json run_json(const Run& run) {
           {"seconds", run.seconds}};
 }
 
-Run run_from(const Json& json) {
-  Run run;
+Trial run_from(const Json& json) {
+  Trial run;
   run.method = json.at("method");
   run.lambda = from(json.at("lambda"));
   run.ridge = from(json.at("ridge"));
@@ -112,7 +112,7 @@ void Journal::read(const std::string& text, const Json& settings) {
                 path_, key, json.contains(key) ? json.at(key).dump() : "nothing", value.dump()));
         continue;
       }
-      std::vector<Run> runs;
+      std::vector<Trial> runs;
       for (const Json& run : json.at("runs")) runs.push_back(run_from(run));
       runs_[{json.at("task").get<std::string>(), json.at("seed").get<int>()}] = std::move(runs);
     } catch (const Json::exception& problem) {
@@ -129,14 +129,14 @@ void Journal::write_line(const Json& line) {
     throw Error(fmt::format("{}: cannot be written to: {}", path_, std::strerror(errno)));
 }
 
-const std::vector<Run>* Journal::find(const Task& task) const {
+const std::vector<Trial>* Journal::find(const Task& task) const {
   const auto found = runs_.find({task.name, task.seed});
   return found == runs_.end() ? nullptr : &found->second;
 }
 
-void Journal::append(const Task& task, std::vector<Run> runs) {
+void Journal::append(const Task& task, std::vector<Trial> runs) {
   Json line{{"task", task.name}, {"seed", task.seed}, {"runs", Json::array()}};
-  for (const Run& run : runs) line["runs"].push_back(run_json(run));
+  for (const Trial& run : runs) line["runs"].push_back(run_json(run));
   write_line(line);
   runs_[{task.name, task.seed}] = std::move(runs);
 }

@@ -26,10 +26,10 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   /// The runs of a finished task; null when it is not there.
-  const std::vector<Run>* find(const Task& task) const;
+  const std::vector<Trial>* find(const Task& task) const;
 
   /// Not for two threads at a time.
-  void append(const Task& task, std::vector<Run> runs);
+  void append(const Task& task, std::vector<Trial> runs);
 
  private:
   void read(const std::string& text, const Json& settings);
@@ -37,11 +37,11 @@ class Journal {
 
   std::string path_;
   int file_ = -1;
-  std::map<std::pair<std::string, int>, std::vector<Run>> runs_;  // by name and seed
+  std::map<std::pair<std::string, int>, std::vector<Trial>> runs_;  // by name and seed
 };
 
 /// One run as JSON and back; NaN is null.
-Json run_json(const Run& run);
-Run run_from(const Json& json);
+Json run_json(const Trial& run);
+Trial run_from(const Json& json);
 
 }  // namespace remblai::experiments

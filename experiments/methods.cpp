@@ -48,17 +48,17 @@ class TaskRunner {
   TaskRunner(const Split& split, const Settings& settings, const std::function<bool()>& stop);
 
   /// Throws Stopped.
-  std::vector<Run> runs(const Method& method);
+  std::vector<Trial> runs(const Method& method);
 
   struct Stopped {};
 
  private:
   using Key = std::tuple<Kind, MetricChoice, PriorChoice, double>;
 
-  Run without_adaptation() const;
-  const std::vector<Run>& path(const Method& method, double ridge);
-  std::vector<Run> walk(const Method& method, double ridge);
-  void score(Run& run, const Matrix& labelled, const Matrix& train, const Matrix& test) const;
+  Trial without_adaptation() const;
+  const std::vector<Trial>& path(const Method& method, double ridge);
+  std::vector<Trial> walk(const Method& method, double ridge);
+  void score(Trial& run, const Matrix& labelled, const Matrix& train, const Matrix& test) const;
 
   const Settings& settings_;
   const std::function<bool()>& stop_;
@@ -66,7 +66,7 @@ class TaskRunner {
   Problem problem_;  // preprocessed
   Space space_;
   Matrix test_;  // in the coordinates of the space
-  std::map<Key, std::vector<Run>> paths_;
+  std::map<Key, std::vector<Trial>> paths_;
 };
 
 TaskRunner::TaskRunner(const Split& split, const Settings& settings,
@@ -87,7 +87,7 @@ TaskRunner::TaskRunner(const Split& split, const Settings& settings,
   test_ = space_.frame.coordinates(scaler.apply(split.test.points));
 }
 
-void TaskRunner::score(Run& run, const Matrix& labelled, const Matrix& train,
+void TaskRunner::score(Trial& run, const Matrix& labelled, const Matrix& train,
                        const Matrix& test) const {
   const Labels& labels = problem_.source.labels;
   const int neighbours = settings_.options.neighbours;
@@ -95,16 +95,16 @@ void TaskRunner::score(Run& run, const Matrix& labelled, const Matrix& train,
   run.test_accuracy = accuracy(nearest_labels(labelled, labels, test, neighbours), test_labels_);
 }
 
-Run TaskRunner::without_adaptation() const {
+Trial TaskRunner::without_adaptation() const {
   const auto start = Clock::now();
-  Run run;
+  Trial run;
   run.lambda = run.ridge = none;
   score(run, space_.x, space_.z, test_);
   run.seconds = seconds_since(start);
   return run;
 }
 
-std::vector<Run> TaskRunner::walk(const Method& method, double ridge) {
+std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
   Options options = settings_.options;
   options.metric = method.metric;
   options.prior = method.prior;
@@ -114,13 +114,13 @@ std::vector<Run> TaskRunner::walk(const Method& method, double ridge) {
   set_reference(space_, problem_, options);
   Alternation alternation(space_, options, 1, Diagnostics::brief,
                           [this](const Progress&) { return !stop_(); });
-  std::vector<Run> runs;
+  std::vector<Trial> runs;
   const std::vector<double> exact{0};
   for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
     const auto start = Clock::now();
     alternation.run(lambda);
     if (alternation.status().outcome == Outcome::stopped) throw Stopped();
-    Run run;
+    Trial run;
     run.lambda = lambda;
     run.ridge = ridge;
     run.outcome = alternation.status().outcome;
@@ -134,30 +134,30 @@ std::vector<Run> TaskRunner::walk(const Method& method, double ridge) {
   return runs;
 }
 
-const std::vector<Run>& TaskRunner::path(const Method& method, double ridge) {
+const std::vector<Trial>& TaskRunner::path(const Method& method, double ridge) {
   const Key key{method.kind, method.metric, method.prior, ridge};
   const auto found = paths_.find(key);
   return found != paths_.end() ? found->second
                                : paths_.emplace(key, walk(method, ridge)).first->second;
 }
 
-std::vector<Run> TaskRunner::runs(const Method& method) {
+std::vector<Trial> TaskRunner::runs(const Method& method) {
   std::vector<double> ridges{settings_.options.ridge};
   if (method.metric == MetricChoice::identity) ridges = {0};
   if (method.metric == MetricChoice::w) ridges = {settings_.options.prior_ridge};
   if (method.tunes_ridge) ridges = settings_.ridges;
-  std::vector<Run> runs;
+  std::vector<Trial> runs;
   if (method.kind == Kind::no_transport) {
     runs = {without_adaptation()};
   } else {
     for (const double ridge : ridges)
-      for (const Run& run : path(method, ridge)) runs.push_back(run);
+      for (const Trial& run : path(method, ridge)) runs.push_back(run);
   }
-  for (Run& run : runs) {
+  for (Trial& run : runs) {
     run.method = method.key;
     if (method.metric == MetricChoice::identity) run.ridge = none;
   }
-  std::max_element(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+  std::max_element(runs.begin(), runs.end(), [](const Trial& a, const Trial& b) {
     return a.train_accuracy < b.train_accuracy;
   })->chosen = true;
   return runs;
@@ -177,13 +177,13 @@ const Method& method_named(const std::string& key) {
   throw Error(fmt::format("--methods: there is no '{}'; the methods are {}", key, names));
 }
 
-std::optional<std::vector<Run>> run_methods(const Split& split, const Settings& settings,
-                                            const std::function<bool()>& stop) {
+std::optional<std::vector<Trial>> run_methods(const Split& split, const Settings& settings,
+                                              const std::function<bool()>& stop) {
   TaskRunner runner(split, settings, stop);
-  std::vector<Run> all;
+  std::vector<Trial> all;
   try {
     for (const std::string& key : settings.methods)
-      for (Run& run : runner.runs(method_named(key))) all.push_back(std::move(run));
+      for (Trial& run : runner.runs(method_named(key))) all.push_back(std::move(run));
   } catch (const TaskRunner::Stopped&) {
     return std::nullopt;
   }

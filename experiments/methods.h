@@ -38,7 +38,7 @@ struct Settings {
 };
 
 /// One fit and what came of it.
-struct Run {
+struct Trial {
   std::string method;
   double lambda = 0;          ///< NaN without transport
   double ridge = 0;           ///< on C for a learned metric, on W for W and its inverse; else NaN
@@ -54,7 +54,7 @@ struct Run {
 /// Every run of every method, in the order of the settings; empty when `stop` said so. Uses one
 /// thread. Of each method the run with the highest accuracy on the training half is chosen; among
 /// equals the most regular: the largest ridge, then the largest lambda.
-std::optional<std::vector<Run>> run_methods(const Split& split, const Settings& settings,
-                                            const std::function<bool()>& stop);
+std::optional<std::vector<Trial>> run_methods(const Split& split, const Settings& settings,
+                                              const std::function<bool()>& stop);
 
 }  // namespace remblai::experiments

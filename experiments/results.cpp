@@ -9,9 +9,9 @@
 namespace remblai::experiments {
 namespace {
 
-const Run& chosen_run(const std::vector<Run>& runs, const std::string& method) {
+const Trial& chosen_run(const std::vector<Trial>& runs, const std::string& method) {
   return *std::find_if(runs.begin(), runs.end(),
-                       [&](const Run& run) { return run.chosen && run.method == method; });
+                       [&](const Trial& run) { return run.chosen && run.method == method; });
 }
 
 Cell cell_of(const std::vector<double>& values) {
@@ -86,7 +86,7 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
                                   const Journal& journal) {
   int fits = 0, unfinished = 0;
   for (const Task& task : experiment.tasks)
-    for (const Run& run : *journal.find(task)) {
+    for (const Trial& run : *journal.find(task)) {
       fits += run.steps > 0;
       unfinished += run.outcome != Outcome::converged;
     }
@@ -113,7 +113,7 @@ std::string csv_number(double value) {
 template <class Visitor>
 void for_each_run(const Experiment& experiment, const Journal& journal, Visitor&& visit) {
   for (const Task& task : experiment.tasks)
-    for (const Run& run : *journal.find(task)) visit(task, run);
+    for (const Trial& run : *journal.find(task)) visit(task, run);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ Table summarise(const Experiment& experiment, const Settings& settings, const Jo
       std::vector<double> values;
       for (const Task& task : experiment.tasks) {
         if (task.row != name) continue;
-        const Run& run = chosen_run(*journal.find(task), method);
+        const Trial& run = chosen_run(*journal.find(task), method);
         values.push_back(100 * run.test_accuracy);
         table.chosen_not_converged += run.outcome != Outcome::converged;
       }
@@ -212,7 +212,7 @@ std::string markdown(const Table& table) {
 std::string runs_csv(const Experiment& experiment, const Journal& journal) {
   std::string text =
       "task,seed,method,lambda,ridge,train_accuracy,test_accuracy,steps,passes,status,chosen\n";
-  for_each_run(experiment, journal, [&](const Task& task, const Run& run) {
+  for_each_run(experiment, journal, [&](const Task& task, const Trial& run) {
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", task.name, task.seed, run.method,
                         csv_number(run.lambda), csv_number(run.ridge), run.train_accuracy,
                         run.test_accuracy, run.steps, run.passes, name(run.outcome),
@@ -226,7 +226,7 @@ std::string runs_json(const Experiment& experiment, const Journal& journal, cons
   text.resize(text.rfind('\n'));  // the closing brace comes after the runs, one a line
   text += ",\n  \"runs\": [";
   const char* separator = "\n";
-  for_each_run(experiment, journal, [&](const Task& task, const Run& run) {
+  for_each_run(experiment, journal, [&](const Task& task, const Trial& run) {
     Json line{{"task", task.name}, {"seed", task.seed}};
     line.update(run_json(run));
     line.erase("seconds");
@@ -238,7 +238,7 @@ std::string runs_json(const Experiment& experiment, const Journal& journal, cons
 
 std::string times_csv(const Experiment& experiment, const Journal& journal) {
   std::string text = "task,seed,method,lambda,ridge,seconds\n";
-  for_each_run(experiment, journal, [&](const Task& task, const Run& run) {
+  for_each_run(experiment, journal, [&](const Task& task, const Trial& run) {
     text += fmt::format("{},{},{},{},{},{:.4f}\n", task.name, task.seed, run.method,
                         csv_number(run.lambda), csv_number(run.ridge), run.seconds);
   });

@@ -1,0 +1,143 @@
+// remblai reproduce as a person runs it: killed, resumed, interrupted, misused.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "experiments/digits.h"
+#include "harness.h"
+
+namespace remblai::cli_test {
+namespace {
+
+class Reproduce : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    test::write_digits(at("data"));
+  }
+
+  Words words(const std::string& out) const {
+    return {"reproduce",
+            "mnist",
+            "--data",
+            at("data"),
+            "--seeds",
+            "3",
+            "--skew",
+            "10,50",
+            "--digit",
+            "2,8",
+            "--lambda-grid",
+            "1,0.2,0.05",
+            "--quiet",
+            "--jobs",
+            "2",
+            "--methods",
+            "none,ot-identity,learned",
+            "--out",
+            at(out)};
+  }
+
+  long lines(const std::string& out) const {
+    std::ifstream file(at(out + "/journal.jsonl"));
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  }
+
+  /// Until the journal has more than `count` lines; false when that takes more than a minute.
+  bool wait_for_lines(const std::string& out, long count) const {
+    for (int tick = 0; tick < 60000; ++tick) {
+      if (lines(out) > count) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+
+  void expect_same_files(const std::string& a, const std::string& b) const {
+    for (const std::string name : {"/table.md", "/runs.csv", "/runs.json"})
+      EXPECT_EQ(read(at(a + name)), read(at(b + name))) << name;
+  }
+};
+
+TEST_F(Reproduce, KilledAtRandomMomentsItEndsInTheSameBytes) {
+  const Finished whole = run(words("whole"));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_NE(whole.out.find("Proposed"), std::string::npos);
+
+  std::mt19937 engine(1781);
+  Words resumed = words("killed");
+  int killed = 0;
+  // Each time at least one more task, and up to a few.
+  while (lines("killed") < lines("whole") - 3) {
+    const long before = lines("killed");
+    Process process(Words{REMBLAI_BINARY} + resumed);
+    ASSERT_TRUE(wait_for_lines("killed", std::max(before, 1L)));
+    std::this_thread::sleep_for(std::chrono::microseconds(engine() % 50000));
+    process.send(SIGKILL);
+    killed += process.wait().code == 128 + SIGKILL;
+    if (before == 0) resumed.push_back("--resume");
+  }
+  EXPECT_GE(killed, 2);
+  const Finished last = run(words("killed") + Words{"--resume"});
+  EXPECT_EQ(last.code, 0) << last.err;
+  expect_same_files("whole", "killed");
+  EXPECT_EQ(last.out.substr(0, last.out.find("Written")),
+            whole.out.substr(0, whole.out.find("Written")));
+  // Each task was finished once.
+  EXPECT_EQ(lines("killed"), lines("whole"));
+}
+
+TEST_F(Reproduce, CtrlCKeepsWhatIsDone) {
+  Words noisy = words("out");
+  std::erase(noisy, "--quiet");
+  Process process(Words{REMBLAI_BINARY} + noisy, {}, true);
+  ASSERT_TRUE(wait_for_lines("out", 2));
+  process.send(SIGINT);
+  const Finished stopped = process.wait();
+  if (stopped.code == 0) GTEST_SKIP() << "it was faster than the signal";
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_NE(stopped.err.find("--resume goes on"), std::string::npos) << stopped.err;
+  EXPECT_FALSE(exists(at("out/table.md")));
+  EXPECT_EQ(run(words("out") + Words{"--resume"}).code, 0);
+  ASSERT_EQ(run(words("whole")).code, 0);
+  expect_same_files("whole", "out");
+}
+
+TEST_F(Reproduce, MoreSeedsOnlyRunTheNewOnes) {
+  Words few = words("out");
+  few[5] = "1";
+  ASSERT_EQ(run(few).code, 0);
+  EXPECT_EQ(lines("out"), 5);
+  const std::string before = read(at("out/journal.jsonl"));
+  ASSERT_EQ(run(words("out") + Words{"--resume"}).code, 0);
+  EXPECT_EQ(lines("out"), 13);
+  EXPECT_EQ(read(at("out/journal.jsonl")).substr(0, before.size()), before);
+}
+
+TEST_F(Reproduce, MistakesAreNamed) {
+  const Words start{"reproduce", "mnist", "--data", at("data"), "--out", at("out")};
+  expect_refused({"reproduce", "minst", "--data", at("data")},
+                 {"'minst' is not an experiment (did you mean 'mnist'?)"});
+  expect_refused({"reproduce", "mnist", "--data", at("nothing")},
+                 {"nothing/mnist/t10k-images-idx3-ubyte.gz is missing"});
+  expect_refused({"reproduce", "office-caltech", "--data", at("data"), "--skew", "10"},
+                 {"--skew", "office-caltech has no such choice"});
+  expect_refused(start + Words{"--task", "A-C"}, {"--task", "mnist has no such choice"});
+  expect_refused(start + Words{"--skew", "10,,20"}, {"--skew", "empty part"});
+  expect_refused(start + Words{"--skew", "10,10"}, {"--skew: 10 comes twice"});
+  expect_refused(start + Words{"--digit", "x"}, {"--digit", "'x' is not a whole number"});
+  expect_refused(start + Words{"--lambda-grid", "1,0"}, {"--lambda-grid: 0 is not positive"});
+  expect_refused(start + Words{"--methods", "learned,best"}, {"--methods", "no 'best'"});
+  expect_refused(start + Words{"--seeds", "0"}, {"--seeds: 0 is less than 1"});
+  expect_refused(start + Words{"--jobs", "-1"}, {"--jobs"});
+  EXPECT_FALSE(exists(at("out")));
+
+  ASSERT_EQ(run(words("out")).code, 0);
+  expect_refused(words("out"), {"a run is there already", "--resume"});
+  expect_refused(words("out") + Words{"--resume", "--ridge", "1"},
+                 {"it was made with ridge = 0.1, now it is 1.0"});
+}
+
+}  // namespace
+}  // namespace remblai::cli_test
