@@ -43,7 +43,7 @@ Settings default_settings() {
   Settings settings;
   settings.methods = {"none", "ot-identity", "ot-w", "ot-w-inverse", "learned"};
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
-  settings.ridges = {10, 1, 0.1, 0.001};
+  settings.ridges = {100, 10, 1, 0.1, 0.001};
   settings.options.outer_tolerance = 0.01;
   return settings;
 }

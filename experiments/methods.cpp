@@ -115,6 +115,7 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
   Alternation alternation(space_, options, 1, Diagnostics::brief,
                           [this](const Progress&) { return !stop_(); });
   std::vector<Trial> runs;
+  Matrix test = euclidean ? test_ : alternation.embed(test_);
   const std::vector<double> exact{0};
   for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
     const auto start = Clock::now();
@@ -125,7 +126,8 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
     run.ridge = ridge;
     run.outcome = alternation.status().outcome;
     const Matrix& train = euclidean ? space_.z : alternation.embedded_target();
-    score(run, alternation.averages(train), train, euclidean ? test_ : alternation.embed(test_));
+    if (learned && !euclidean) test = alternation.embed(test_);
+    score(run, alternation.averages(train), train, test);
     for (const Step& step : alternation.history()) run.passes += step.inner_iterations;
     run.steps = static_cast<int>(alternation.history().size());
     run.seconds = seconds_since(start);

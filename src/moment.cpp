@@ -8,12 +8,12 @@
 namespace remblai {
 
 Matrix second_moment(const Space& space, const PlanMoments& plan) {
-  const auto weighted_gram = [](const Matrix& points, const Vector& weights) {
-    return linalg::gram(weights.cwiseSqrt().asDiagonal() * points);
-  };
-  const Matrix cross = linalg::multiply(space.x, plan.plan_z, linalg::Op::transpose);
-  return weighted_gram(space.x, plan.rows) + weighted_gram(space.z, plan.columns) -
-         (cross + cross.transpose());
+  // X'diag(r)X - 2 X'GZ, whose symmetric part it is that counts, in one product.
+  const Matrix rows = plan.rows.asDiagonal() * space.x - 2 * plan.plan_z;
+  const Matrix half = linalg::multiply(space.x, rows, linalg::Op::transpose);
+  Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * space.z);
+  c += 0.5 * (half + half.transpose());
+  return c;
 }
 
 PlanMoments first_plan(const Space& space, int seed) {

@@ -50,7 +50,9 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
   std::vector<std::int64_t> voters(static_cast<std::size_t>(k));
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
   // Measured from the middle of the labelled points, so that no digits are lost far from zero.
-  const Eigen::RowVectorXd centre = labelled.colwise().mean();
+  const Eigen::RowVectorXd centre =
+      Eigen::RowVectorXd::Constant(labelled.rows(), 1.0 / static_cast<double>(labelled.rows())) *
+      labelled;
   const Matrix centred = labelled.rowwise() - centre;
   Matrix distances;
   for (Index first = 0; first < points.rows(); first += block) {
