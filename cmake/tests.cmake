@@ -30,6 +30,7 @@ endfunction()
 
 add_executable(
   remblai_tests
+  tests/alternation_test.cpp
   tests/domain_test.cpp
   tests/exact_test.cpp
   tests/fit_test.cpp

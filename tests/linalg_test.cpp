@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 namespace remblai::linalg {
 namespace {
@@ -200,6 +201,22 @@ TEST(Linalg, FailuresAreReturned) {
   indefinite(1, 1) = -1.0;
   EXPECT_FALSE(cholesky(indefinite, lower));
   EXPECT_FALSE(cholesky(Matrix::Zero(3, 3), lower));
+}
+
+TEST(Linalg, EveryNonFiniteEntryIsSeen) {
+  EXPECT_TRUE(all_finite(Matrix()));
+  for (const Index size : {1, 7, 33}) {
+    Matrix a = Matrix::Constant(size, size, -std::numeric_limits<double>::max());
+    EXPECT_TRUE(all_finite(a));
+    for (const double bad :
+         {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+          -std::numeric_limits<double>::infinity()})
+      for (Index i = 0; i < a.size(); ++i) {
+        const double kept = std::exchange(a.data()[i], bad);
+        EXPECT_FALSE(all_finite(a)) << bad << " at " << i;
+        a.data()[i] = kept;
+      }
+  }
 }
 
 TEST(Linalg, ThreadsDoNotChangeResults) {

@@ -143,6 +143,21 @@ TEST(Transport, WarmStartsAreCheaperAndEndInTheSamePlan) {
   EXPECT_LE((warm.plan() - cold.plan()).lpNorm<1>(), 1e-8);
 }
 
+TEST(Transport, StartsFromPotentialsItIsGiven) {
+  const Matrix cost = random_cost(60, 50, 3);
+  Transport first(uniform(60), uniform(50)), second(uniform(60), uniform(50));
+  first.set_cost(cost);
+  second.set_cost(cost);
+  const TransportResult cold = first.solve(0.02);
+  second.start_from(first.g());
+  const TransportResult warm = second.solve(0.02);
+  EXPECT_TRUE(warm.converged);
+  EXPECT_LT(2 * warm.passes, cold.passes);
+  EXPECT_LE(test::difference(first.plan(), second.plan()), 1e-6);
+  EXPECT_TRUE(test::contains(test::message_of([&] { second.start_from(first.f()); }),
+                             "60 potentials for 50 target weights"));
+}
+
 TEST(Transport, AWarmStartFromAFarCostIsNoWorseThanACold) {
   const Index n = 30;
   Transport warm(uniform(n), uniform(n)), cold(uniform(n), uniform(n));

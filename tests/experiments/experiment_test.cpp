@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "digits.h"
 #include "journal.h"
@@ -60,16 +61,21 @@ TEST_F(ExperimentTest, TheNumberOfJobsChangesNothing) {
 TEST_F(ExperimentTest, WhatWasStoppedGoesOn) {
   Experiment experiment = small_experiment();
   std::atomic<int> drawn = 0;
+  std::atomic<bool> asked = false;
   const auto draw = experiment.draw;
   experiment.draw = [&](const Task& task) {
     ++drawn;
+    // The third task lasts until the loop has been asked to stop.
+    while (task.seed == 2 && !asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return draw(task);
   };
   Journal journal(folder_ + "/journal", Json::object(), false);
-  EXPECT_FALSE(run_tasks(experiment, small_settings(), 1, journal,
-                         [](std::size_t done) { return done < 2; }));
-  int kept = 0;
-  for (const Task& task : experiment.tasks) kept += journal.find(task) != nullptr;
+  EXPECT_FALSE(run_tasks(experiment, small_settings(), 1, journal, [&](std::size_t done) {
+    if (done == 2) asked = true;
+    return done < 2;
+  }));
+  const auto kept = std::count_if(experiment.tasks.begin(), experiment.tasks.end(),
+                                  [&](const Task& task) { return journal.find(task); });
   EXPECT_GE(kept, 2);
   EXPECT_LT(kept, 6);
   drawn = 0;

@@ -20,8 +20,7 @@ Split small_split(Index d) {
   const Problem other = test::small_problem(30, 50, d, 4);
   Split split{problem.source, problem.target, other.target};
   for (Domain* part : {&split.source, &split.train, &split.test})
-    for (Index i = 0; i < part->size(); ++i)
-      part->points(i, 0) += part->labels[i] == 7 ? -3 : 3;
+    for (Index i = 0; i < part->size(); ++i) part->points(i, 0) += part->labels[i] == 7 ? -3 : 3;
   return split;
 }
 
