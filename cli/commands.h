@@ -13,7 +13,7 @@ namespace remblai::cli {
 /// Exit codes of the program.
 enum Exit : int {
   success = 0,
-  bad_input = 2,      ///< nothing was written, but by adapt what a finished fit gave
+  bad_input = 2,      ///< nothing was written, but what adapt or reproduce had finished
   not_converged = 3,  ///< results were written
   interrupted = 130,  ///< by Ctrl-C or SIGTERM; what was reached is written
 };

@@ -1,5 +1,6 @@
 // remblai completion bash: a completion script made from the program's own flags.
-// What a flag accepts is read off the type shown in its help: a|b|FILE is two words or a file.
+// What a flag accepts is read off the type shown in its help: a|b|FILE is two words or a file, and
+// other capitals stand for what a person makes up.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +24,8 @@ Values values_of(const CLI::Option& option) {
   for (const std::string& part : CLI::detail::split(option.get_type_name(), '|')) {
     if (part == "FILE" || part == "DIR") {
       values.files = true;
-    } else if (part != "NUMBER" && part != "INTEGER" && part != "NAME") {
+    } else if (std::none_of(part.begin(), part.end(),
+                            [](char c) { return 'A' <= c && c <= 'Z'; })) {
       values.words.push_back(part);
     }
   }

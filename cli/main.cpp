@@ -1,7 +1,6 @@
 // The program remblai: finds the subcommand, parses its flags, runs it and turns failures into exit
 // codes. Mistakes in the command line are told with the nearest name that exists.
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +15,10 @@
 #include "progress.h"
 #include "remblai/error.h"
 #include "remblai/version.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace remblai::cli {
 namespace {

@@ -1,5 +1,5 @@
 // The progress line, its estimate of the time left, and the handler of Ctrl-C.
-// Without a terminal nothing is printed, but Ctrl-C works all the same.
+// Without a terminal only the bar of many tasks prints, but Ctrl-C works all the same.
 #include "progress.h"
 
 #include <fmt/format.h>
@@ -183,14 +183,14 @@ TaskBar::TaskBar(bool quiet, std::size_t tasks, std::size_t before)
 std::string TaskBar::text(std::size_t done) const {
   constexpr std::size_t width = 30;
   const std::size_t full = width * done / tasks_;
-  std::string line = fmt::format("[{:#<{}}{:.<{}}] {}/{} tasks  elapsed {}", "", full, "",
-                                 width - full, done, tasks_, duration(watch_.seconds()));
+  std::string line = fmt::format("{}/{}  elapsed {}", done, tasks_, duration(watch_.seconds()));
   if (Interrupt::requested()) return line + "  stopping";
   if (done > before_) {
     const double each = watch_.seconds() / static_cast<double>(done - before_);
     line += fmt::format("  about {} left", duration(each * static_cast<double>(tasks_ - done)));
   }
-  return line;
+  // Last, so that a narrow terminal cuts it and not the numbers.
+  return line + fmt::format("  [{:#<{}}{:.<{}}]", "", full, "", width - full);
 }
 
 bool TaskBar::operator()(std::size_t done) {

@@ -1,5 +1,4 @@
-// What a person sees while a fit runs, and how Ctrl-C reaches it.
-// Both are the callback of fit.
+// What a person sees while a command works, and how Ctrl-C reaches it.
 #pragma once
 
 #include <chrono>

@@ -43,7 +43,7 @@ Settings default_settings() {
   Settings settings;
   settings.methods = {"none", "ot-identity", "ot-w", "ot-w-inverse", "learned"};
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
-  settings.ridges = {100, 10, 1, 0.1, 0.001};
+  settings.ridges = {100, 10, 1, 0.1};
   settings.options.outer_tolerance = 0.01;
   return settings;
 }
@@ -51,9 +51,9 @@ Settings default_settings() {
 /// In the order of the tables, whatever the order on the command line.
 std::vector<std::string> ordered_methods(const std::vector<std::string>& wanted) {
   std::vector<std::string> keys;
-  const bool all = wanted == std::vector<std::string>{"all"};
-  if (!all)
-    for (const std::string& key : wanted) method_named(key);
+  const bool all = std::find(wanted.begin(), wanted.end(), "all") != wanted.end();
+  for (const std::string& key : wanted)
+    if (key != "all") method_named(key);
   for (const Method& method : all_methods())
     if (all || std::find(wanted.begin(), wanted.end(), method.key) != wanted.end())
       keys.push_back(method.key);
@@ -80,7 +80,7 @@ Experiment load(const Arguments& arguments) {
 /// What the result of a task depends on.
 Json settings_json(const Arguments& arguments) {
   const Settings& settings = arguments.settings;
-  Json json{{"version", version()}, {"experiment", arguments.experiment}};
+  Json json{{"version", version()}, {"build", build()}, {"experiment", arguments.experiment}};
   if (arguments.experiment != "mnist") json["features"] = arguments.office.features;
   json["methods"] = settings.methods;
   json["lambda-grid"] = settings.lambdas;
@@ -98,8 +98,7 @@ Json settings_json(const Arguments& arguments) {
 }
 
 void write_results(const std::string& folder, const Experiment& experiment, const Table& table,
-                   const Journal& journal, Json about) {
-  about["build"] = build();
+                   const Journal& journal, const Json& about) {
   io::write_text(folder + "/table.md", markdown(table));
   io::write_text(folder + "/runs.csv", runs_csv(experiment, journal));
   io::write_text(folder + "/runs.json", runs_json(experiment, journal, about));
@@ -115,8 +114,9 @@ int run(Arguments arguments) {
   if (arguments.jobs < 0) throw Error(fmt::format("--jobs: {} is less than 0", arguments.jobs));
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int jobs = arguments.jobs > 0 ? arguments.jobs : cores;
-  const std::string folder =
-      arguments.out.empty() ? "reproduce-" + arguments.experiment : arguments.out;
+  if (!fs::is_directory(arguments.data))
+    throw Error(fmt::format("--data: {} is not a folder", arguments.data));
+  const std::string& folder = arguments.out;
 
   const Stopwatch watch;
   std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");
@@ -127,18 +127,23 @@ int run(Arguments arguments) {
   if (error) throw Error(fmt::format("--out {}: {}", folder, error.message()));
   const Json about = settings_json(arguments);
   Journal journal(folder + "/journal.jsonl", about, arguments.resume);
-  for (const std::string& sentence : experiment.missing)
-    fmt::print(stderr, "not run: {}\n", sentence);
-
   const Interrupt interrupt(false);
   const auto known = [&](const Task& task) { return journal.find(task) != nullptr; };
   const auto before = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
+  if (!arguments.quiet) {
+    if (!experiment.missing.empty())
+      fmt::print(stderr,
+                 "{} of the tasks cannot run, for files are missing: listed below the table\n",
+                 experiment.missing.size());
+    if (arguments.resume)
+      fmt::print(stderr, "{} of {} draws are done already\n", before, experiment.tasks.size());
+  }
   {
     TaskBar bar(arguments.quiet, experiment.tasks.size(), static_cast<std::size_t>(before));
     if (!run_tasks(experiment, settings, jobs, journal, std::ref(bar))) {
       const auto done = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
       fmt::print(stderr,
-                 "\nstopped: {} of {} tasks are done and kept in {}; the same command with "
+                 "\nstopped: {} of {} draws are done and kept in {}; the same command with "
                  "--resume goes on\n",
                  done, experiment.tasks.size(), folder);
       return Exit::interrupted;
@@ -187,8 +192,9 @@ void add_reproduce(CLI::App& app, Action& action) {
   add_list(command, "--digit", arguments->mnist.digits, "mnist: the frequent digit", what_to_run);
   command
       .add_option("--features", arguments->office.features,
-                  "office-caltech: decaf6, efficientnet-lite0, surf800 or another folder with "
-                  "amazon, caltech, dslr and webcam as .mat or .npz")
+                  "office-caltech: decaf6, efficientnet-lite0, surf800 or another folder beside "
+                  "them, or a path with a slash, with amazon, caltech, dslr and webcam as .mat or "
+                  ".npz: features and labels")
       ->type_name("NAME")
       ->default_str(arguments->office.features)
       ->group(what_to_run);
@@ -202,13 +208,13 @@ void add_reproduce(CLI::App& app, Action& action) {
   add_list(command, "--lambda-grid", arguments->settings.lambdas,
            "lambda to choose from, times the mean cost under the first metric", group::method);
   add_list(command, "--ridge-grid", arguments->settings.ridges,
-           "ridge to choose from, of ot-w-inverse and learned-ridge", group::method);
+           "ridge to choose from, of ot-w, ot-w-inverse and learned-ridge", group::method);
   add_options(command, arguments->settings.options,
               {"prior-ridge", "ridge", "steps", "tolerance", "outer-tolerance", "neighbours",
                "knn-metric", "preprocess"});
   add_integer(command, "--jobs", arguments->jobs,
               "tasks at a time, one thread each; 0 is one for each core", group::running);
-  add_quiet(command, arguments->quiet);
+  add_flag(command, "--quiet", arguments->quiet, "no progress: only the table", group::running);
   add_help(command);
   command.callback([arguments, &command, &action] {
     const std::string& experiment = arguments->experiment;
@@ -222,6 +228,8 @@ void add_reproduce(CLI::App& app, Action& action) {
       if (command.count(flag) > 0)
         throw Error(fmt::format("{}: {} has no such choice; see 'remblai reproduce --help'", flag,
                                 experiment));
+    if (command.count("--out") == 0) arguments->out = "reproduce-" + experiment;
+    if (arguments->out.empty()) throw Error("--out: it is empty; name a folder");
     action = [arguments] { return run(*arguments); };
   });
 }

@@ -40,7 +40,6 @@ Experiment mnist_experiment(const std::string& data, const MnistSelection& selec
   require_range("--skew", selection.skews, 0, 100);
   require_range("--digit", selection.digits, 0, 9);
   Experiment experiment;
-  experiment.name = "mnist";
   experiment.title = "MNIST, label shift";
   experiment.row_heading = "skew";
   // Where a task takes its numbers from; the name is for people.
@@ -53,14 +52,18 @@ Experiment mnist_experiment(const std::string& data, const MnistSelection& selec
       for (int seed = 0; seed < selection.seeds; ++seed) {
         const std::string name = fmt::format("skew{}-digit{}", skew, digit);
         shifts[name] = {skew, digit};
-        experiment.tasks.push_back({std::to_string(skew), name, seed});
+        experiment.tasks.push_back({std::to_string(skew), name, seed, ""});
       }
   const auto digits = std::make_shared<const Mnist>(read_mnist(data + "/mnist"));
   experiment.draw = [digits, shifts](const Task& task) {
     const Shift& shift = shifts.at(task.name);
     return draw_mnist(*digits, shift.skew, shift.digit, task.seed);
   };
+  const std::string data_fingerprint = fingerprint({&digits->source, &digits->target});
+  for (Task& task : experiment.tasks) task.data = data_fingerprint;
   experiment.published = published_mnist;
+  if (selection.digits.size() < 10)
+    experiment.published_note = "The paper's rows are means over all ten digits.";
   experiment.published_rows = 5;
   return experiment;
 }
@@ -74,11 +77,12 @@ Experiment office_caltech_experiment(const std::string& data,
       throw Error(
           fmt::format("--task: there is no '{}'; the tasks are {}", task, fmt::join(all, ", ")));
   Experiment experiment;
-  experiment.name = "office-caltech";
   experiment.title = fmt::format("Office-Caltech, {}", selection.features);
   experiment.row_heading = "task";
   const auto photos = std::make_shared<const OfficeCaltech>(
-      read_office_caltech(data + "/office-caltech/" + selection.features));
+      read_office_caltech(selection.features.find('/') == std::string::npos
+                              ? data + "/office-caltech/" + selection.features
+                              : selection.features));
   for (const std::string& task : all) {
     const auto& wanted = selection.tasks;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), task) == wanted.end()) continue;
@@ -90,12 +94,16 @@ Experiment office_caltech_experiment(const std::string& data,
       experiment.missing.push_back(fmt::format("{} needs {}", task, fmt::join(files, " and ")));
       continue;
     }
+    draw_office_caltech(*photos, task, 0);  // refuses what cannot be drawn, before anything runs
+    const std::string task_data =
+        fingerprint({&photos->domains.at(task.front()), &photos->domains.at(task.back())});
     for (int seed = 0; seed < selection.seeds; ++seed)
-      experiment.tasks.push_back({task, task, seed});
+      experiment.tasks.push_back({task, task, seed, task_data});
   }
   if (experiment.tasks.empty())
-    throw Error(fmt::format("no task can run: {}; put the missing files there",
-                            fmt::join(experiment.missing, "; ")));
+    throw Error(fmt::format("no task can run: {}{}; put the missing files there",
+                            experiment.missing.front(),
+                            experiment.missing.size() > 1 ? ", and so on" : ""));
   experiment.draw = [photos](const Task& task) {
     return draw_office_caltech(*photos, task.name, task.seed);
   };
@@ -135,29 +143,37 @@ bool run_tasks(const Experiment& experiment, const Settings& settings, int jobs,
             run_methods(experiment.draw(*task), settings, [&] { return stop.load(); });
         if (!runs) break;
         const std::lock_guard lock(mutex);
+        if (failure) break;
         journal.append(*task, *runs);
         ++done;
         news.notify_one();
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
-      failure = std::current_exception();
+      if (!failure) failure = std::current_exception();
       stop = true;
     }
     const std::lock_guard lock(mutex);
     --working;
     news.notify_one();
   };
-  std::vector<std::jthread> workers;
-  for (int job = working; job > 0; --job) workers.emplace_back(work);
   {
+    std::vector<std::jthread> workers;
+    // Whatever is thrown below, the workers end before their threads are joined.
+    const struct Stopper {
+      std::atomic<bool>& stop;
+      ~Stopper() { stop = true; }
+    } stopper{stop};
+    for (int job = working; job > 0; --job) workers.emplace_back(work);
     std::unique_lock lock(mutex);
     while (working > 0) {
       news.wait_for(lock, std::chrono::milliseconds(100));
-      if (!progress(before + done)) stop = true;
+      const std::size_t now = before + done;
+      lock.unlock();
+      if (!progress(now)) stop = true;
+      lock.lock();
     }
   }
-  workers.clear();
   if (failure) std::rethrow_exception(failure);
   return before + done == experiment.tasks.size();
 }

@@ -17,10 +17,10 @@ struct Task {
   std::string row;   ///< of the table: the skew, or the task itself
   std::string name;  ///< unique together with the seed
   int seed = 0;
+  std::string data;  ///< fingerprint of the points it is drawn from
 };
 
 struct Experiment {
-  std::string name;                  ///< "mnist", "office-caltech"
   std::string title;                 ///< of the table
   std::string row_heading;           ///< what a row is
   std::vector<Task> tasks;           ///< in the order of the table
@@ -29,6 +29,7 @@ struct Experiment {
   /// The paper's accuracy in percent for a row (or "average") and a method.
   std::function<std::optional<double>(const std::string&, const std::string&)> published;
   std::size_t published_rows = 0;  ///< in the paper's table, whose average is over them
+  std::string published_note;      ///< where a row of ours is not the same as the paper's
 };
 
 struct MnistSelection {
@@ -41,13 +42,13 @@ struct MnistSelection {
 Experiment mnist_experiment(const std::string& data, const MnistSelection& selection);
 
 struct OfficeCaltechSelection {
-  std::string features = "decaf6";
-  std::vector<std::string> tasks;  ///< empty: all twelve
+  std::string features = "decaf6";  ///< under DATA/office-caltech, or a path with a slash
+  std::vector<std::string> tasks;   ///< empty: all twelve
   int seeds = 5;
 };
 
-/// Reads DATA/office-caltech/FEATURES. Throws Error on a task that does not exist and when no task
-/// can run.
+/// Reads DATA/office-caltech/FEATURES. Throws Error on a task that does not exist, when no task can
+/// run, and when a class of a source has too few points.
 Experiment office_caltech_experiment(const std::string& data,
                                      const OfficeCaltechSelection& selection);
 

@@ -6,10 +6,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "json.h"
 #include "remblai/error.h"
@@ -24,10 +26,14 @@ double from(const Json& json) {
 std::string read_all(int file) {
   std::string text;
   char block[1 << 16];
-  ssize_t count = 0;
-  while ((count = read(file, block, sizeof block)) > 0)
-    text.append(block, static_cast<std::size_t>(count));
-  return text;
+  while (true) {
+    const ssize_t count = read(file, block, sizeof block);
+    if (count == 0) return text;
+    if (count > 0)
+      text.append(block, static_cast<std::size_t>(count));
+    else if (errno != EINTR)
+      throw Error(std::strerror(errno));
+  }
 }
 
 }  // namespace
@@ -54,7 +60,11 @@ Trial run_from(const Json& json) {
   run.test_accuracy = json.at("test_accuracy");
   run.steps = json.at("steps");
   run.passes = json.at("passes");
-  run.outcome = enum_from<Outcome>(json.at("status").get<std::string>());
+  const std::string status = json.at("status");
+  const auto all = names(Outcome{});
+  const auto found = std::find(all.begin(), all.end(), status);
+  if (found == all.end()) throw Json::other_error::create(500, "unknown status " + status, &json);
+  run.outcome = static_cast<Outcome>(found - all.begin());
   run.chosen = json.at("chosen");
   run.seconds = json.at("seconds");
   return run;
@@ -62,28 +72,25 @@ Trial run_from(const Json& json) {
 
 Journal::Journal(const std::string& path, const Json& settings, bool resume) : path_(path) {
   file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) throw Error(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (file_ < 0) fail(std::strerror(errno));
   try {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0)
-      throw Error(
-          fmt::format("{}: another run is writing to it; wait for its end, or give "
-                      "another --out",
-                      path));
-    std::string text = read_all(file_);
+      fail(errno == EWOULDBLOCK
+               ? "another run is writing to it; wait for its end, or give another --out"
+               : std::strerror(errno));
+    const std::string text = read_all(file_);
     // Whoever was killed while writing left half a line.
-    const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
-    if (whole > 0 && !resume)
-      throw Error(
-          fmt::format("{}: a run is there already; give --resume to go on with it, or "
-                      "another --out",
-                      path));
-    if (ftruncate(file_, static_cast<off_t>(whole)) != 0)
-      throw Error(fmt::format("{}: {}", path, std::strerror(errno)));
-    text.resize(whole);
-    if (text.empty())
-      write_line(settings);
+    const std::size_t cut = text.rfind('\n');
+    size_ = cut == std::string::npos ? 0 : static_cast<off_t>(cut) + 1;
+    const bool begun = std::count(text.begin(), text.end(), '\n') > 1;
+    if (begun && !resume)
+      fail("a run is there already; give --resume to go on with it, or another --out");
+    if (begun)
+      read(text.substr(0, static_cast<std::size_t>(size_)), settings);
     else
-      read(text, settings);
+      size_ = 0;  // nothing was finished: the settings may change
+    if (ftruncate(file_, size_) != 0) fail(std::strerror(errno));
+    if (!begun) write_line(settings);
   } catch (...) {
     close(file_);
     throw;
@@ -94,51 +101,83 @@ Journal::~Journal() {
   close(file_);
 }
 
+void Journal::fail(const std::string& cause) const {
+  throw Error(path_ + ": " + cause);
+}
+
 void Journal::read(const std::string& text, const Json& settings) {
-  std::size_t begin = 0;
-  int number = 0;
-  while (begin < text.size()) {
-    const std::size_t end = text.find('\n', begin);
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    ++number;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::string damage;
     try {
       const Json json = Json::parse(line);
       if (number == 1) {
-        for (const auto& [key, value] : settings.items())
-          if (!json.contains(key) || json.at(key) != value)
-            throw Error(fmt::format(
-                "{}: it was made with {} = {}, now it is {}; give the same, or another --out",
-                path_, key, json.contains(key) ? json.at(key).dump() : "nothing", value.dump()));
+        require_same(json, settings);
         continue;
       }
       std::vector<Trial> runs;
       for (const Json& run : json.at("runs")) runs.push_back(run_from(run));
-      runs_[{json.at("task").get<std::string>(), json.at("seed").get<int>()}] = std::move(runs);
+      for (const Json& method : settings.value("methods", Json::array()))
+        if (std::none_of(runs.begin(), runs.end(), [&](const Trial& run) {
+              return run.chosen && run.method == method.get<std::string>();
+            }))
+          damage = "no chosen run of " + method.get<std::string>();
+      finished_[{json.at("task").get<std::string>(), json.at("seed").get<int>()}] = {
+          json.at("data").get<std::string>(), std::move(runs)};
     } catch (const Json::exception& problem) {
-      throw Error(fmt::format("{}: line {} is damaged ({}); remove the file to begin again", path_,
-                              number, problem.what()));
+      damage = problem.what();
     }
+    if (!damage.empty())
+      fail(fmt::format("line {} is damaged ({}); remove the line, or the file to begin again",
+                       number, damage));
   }
 }
 
-// In one call, so that a kill leaves at most a line that is cut short.
+void Journal::require_same(const Json& then, const Json& now) const {
+  for (const auto& [key, value] : now.items()) {
+    const std::string before = then.contains(key) ? then.at(key).dump() : "nothing";
+    if (before != value.dump())
+      fail(fmt::format("it was made with {} = {}, now it is {}; give the same, or another --out",
+                       key, before, value.dump()));
+  }
+}
+
+// A kill leaves at most a line that is cut short; any other failure takes back what it wrote.
 void Journal::write_line(const Json& line) {
   const std::string text = line.dump() + "\n";
-  if (write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    throw Error(fmt::format("{}: cannot be written to: {}", path_, std::strerror(errno)));
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = write(file_, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const std::string cause = std::strerror(errno);
+      if (ftruncate(file_, size_) != 0) fail("cannot be written to, nor mended: " + cause);
+      fail("cannot be written to: " + cause);
+    }
+    written += static_cast<std::size_t>(count);
+  }
+  size_ += static_cast<off_t>(text.size());
+  fdatasync(file_);
 }
 
 const std::vector<Trial>* Journal::find(const Task& task) const {
-  const auto found = runs_.find({task.name, task.seed});
-  return found == runs_.end() ? nullptr : &found->second;
+  const auto found = finished_.find({task.name, task.seed});
+  if (found == finished_.end()) return nullptr;
+  if (found->second.data != task.data)
+    fail(
+        fmt::format("task {}, seed {} was run with other data; give the same --data, or another "
+                    "--out",
+                    task.name, task.seed));
+  return &found->second.runs;
 }
 
 void Journal::append(const Task& task, std::vector<Trial> runs) {
-  Json line{{"task", task.name}, {"seed", task.seed}, {"runs", Json::array()}};
+  Json line{{"task", task.name}, {"seed", task.seed}, {"data", task.data}};
+  line["runs"] = Json::array();
   for (const Trial& run : runs) line["runs"].push_back(run_json(run));
   write_line(line);
-  runs_[{task.name, task.seed}] = std::move(runs);
+  finished_[{task.name, task.seed}] = {task.data, std::move(runs)};
 }
 
 }  // namespace remblai::experiments

@@ -13,6 +13,7 @@
 
 #include "alternation.h"
 #include "remblai/error.h"
+#include "remblai/io.h"
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
 #include "space.h"
@@ -26,7 +27,7 @@ constexpr std::array methods{
     Method{"none", "no adaptation", Kind::no_transport},
     Method{"exact", "exact OT_I", Kind::exact},
     Method{"ot-identity", "OT_I"},
-    Method{"ot-w", "OT_W", Kind::entropic, MetricChoice::w},
+    Method{"ot-w", "OT_W", Kind::entropic, MetricChoice::w, PriorChoice::identity, true},
     Method{"ot-w-inverse", "OT_W^-1", Kind::entropic, MetricChoice::w_inverse,
            PriorChoice::identity, true},
     Method{"learned", "Proposed", Kind::entropic, MetricChoice::learned},
@@ -78,11 +79,7 @@ TaskRunner::TaskRunner(const Split& split, const Settings& settings,
   const Scaler scaler = fit_scaler(settings.options.preprocess, split.source, split.train);
   problem_.source = {scaler.apply(split.source.points), split.source.labels, {}};
   problem_.target.points = scaler.apply(split.train.points);
-  // With the span for W, which serves every method.
-  Options widest = settings.options;
-  widest.metric = MetricChoice::learned;
-  widest.prior = PriorChoice::w;
-  space_ = make_space(problem_, problem_.source.points, problem_.target.points, widest);
+  space_ = make_shared_space(problem_, problem_.source.points, problem_.target.points);
   // What lies outside the span is equally far from all mapped points: it changes no neighbour.
   test_ = space_.frame.coordinates(scaler.apply(split.test.points));
 }
@@ -111,14 +108,14 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
   const bool learned = method.metric == MetricChoice::learned;
   if (method.tunes_ridge) (learned ? options.ridge : options.prior_ridge) = ridge;
   const bool euclidean = options.knn_metric == KnnMetric::euclidean;
+  auto start = Clock::now();  // what comes before the first run belongs to it
   set_reference(space_, problem_, options);
   Alternation alternation(space_, options, 1, Diagnostics::brief,
                           [this](const Progress&) { return !stop_(); });
   std::vector<Trial> runs;
-  Matrix test = euclidean ? test_ : alternation.embed(test_);
+  Matrix test = test_;
   const std::vector<double> exact{0};
   for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
-    const auto start = Clock::now();
     alternation.run(lambda);
     if (alternation.status().outcome == Outcome::stopped) throw Stopped();
     Trial run;
@@ -126,11 +123,12 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
     run.ridge = ridge;
     run.outcome = alternation.status().outcome;
     const Matrix& train = euclidean ? space_.z : alternation.embedded_target();
-    if (learned && !euclidean) test = alternation.embed(test_);
-    score(run, alternation.averages(train), train, test);
+    if (!euclidean && (learned || runs.empty())) test = alternation.embed(test_);
+    if (run.outcome != Outcome::diverged) score(run, alternation.averages(train), train, test);
     for (const Step& step : alternation.history()) run.passes += step.inner_iterations;
     run.steps = static_cast<int>(alternation.history().size());
     run.seconds = seconds_since(start);
+    start = Clock::now();
     runs.push_back(run);
   }
   return runs;
@@ -146,7 +144,6 @@ const std::vector<Trial>& TaskRunner::path(const Method& method, double ridge) {
 std::vector<Trial> TaskRunner::runs(const Method& method) {
   std::vector<double> ridges{settings_.options.ridge};
   if (method.metric == MetricChoice::identity) ridges = {0};
-  if (method.metric == MetricChoice::w) ridges = {settings_.options.prior_ridge};
   if (method.tunes_ridge) ridges = settings_.ridges;
   std::vector<Trial> runs;
   if (method.kind == Kind::no_transport) {
@@ -174,9 +171,12 @@ std::span<const Method> all_methods() {
 const Method& method_named(const std::string& key) {
   for (const Method& method : methods)
     if (method.key == key) return method;
-  std::string names;
-  for (const Method& method : methods) names += std::string(names.empty() ? "" : ", ") + method.key;
-  throw Error(fmt::format("--methods: there is no '{}'; the methods are {}", key, names));
+  std::vector<std::string> keys;
+  for (const Method& method : methods) keys.push_back(method.key);
+  const std::string near = io::nearest_name(key, keys);
+  throw Error(fmt::format("--methods: there is no '{}'{}; the methods are {}", key,
+                          near.empty() ? "" : " (did you mean '" + near + "'?)",
+                          fmt::join(keys, ", ")));
 }
 
 std::optional<std::vector<Trial>> run_methods(const Split& split, const Settings& settings,

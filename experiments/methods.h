@@ -34,7 +34,7 @@ struct Settings {
   std::vector<std::string> methods;  ///< keys, in the order of the tables
   std::vector<double> lambdas;       ///< tried by every entropic method, descending
   std::vector<double> ridges;        ///< tried by the methods that tune theirs, descending
-  Options options;                   ///< of every fit; lambda, metric and prior are not read
+  Options options;  ///< of every fit; lambda, metric, prior and threads are not read
 };
 
 /// One fit and what came of it.
@@ -42,13 +42,13 @@ struct Trial {
   std::string method;
   double lambda = 0;          ///< NaN without transport
   double ridge = 0;           ///< on C for a learned metric, on W for W and its inverse; else NaN
-  double train_accuracy = 0;  ///< on the target points that were fitted, in [0, 1]
+  double train_accuracy = 0;  ///< on the target points that were fitted, in [0, 1]; 0 if diverged
   double test_accuracy = 0;   ///< on those that were not
   int steps = 0;              ///< of the alternation
   int passes = 0;             ///< over the matrix, all steps together
   Outcome outcome = Outcome::converged;
   bool chosen = false;  ///< the best of its method on the training half
-  double seconds = 0;
+  double seconds = 0;   ///< a path that serves two methods counts in both
 };
 
 /// Every run of every method, in the order of the settings; empty when `stop` said so. Uses one

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "draw.h"
 #include "remblai/error.h"
@@ -30,6 +31,15 @@ std::string folders_in(const fs::path& path) {
 }
 
 Domain read(const std::string& path) {
+  const std::vector<io::Array> arrays = io::list(path);
+  const auto is_list = [](const io::Array& array) {
+    return array.shape.size() == 1 || (array.shape.size() == 2 && array.shape[1] == 1);
+  };
+  if (std::none_of(arrays.begin(), arrays.end(), is_list))
+    throw Error(
+        fmt::format("{}: there are no labels in it; put one whole number a point beside "
+                    "the features, as an array of its own",
+                    path));
   Domain domain;
   domain.points = io::read_points(path);
   domain.labels = io::read_labels(path);
@@ -48,15 +58,24 @@ OfficeCaltech read_office_caltech(const std::string& folder) {
   for (const std::string_view name : office_domains) {
     const std::string mat = (path / name).string() + ".mat";
     const std::string npz = (path / name).string() + ".npz";
-    if (fs::exists(mat))
-      data.domains[letter(name)] = read(mat);
-    else if (fs::exists(npz))
-      data.domains[letter(name)] = read(npz);
+    const bool has_mat = fs::exists(mat), has_npz = fs::exists(npz);
+    if (has_mat && has_npz)
+      throw Error(fmt::format("{}: and {}.npz is there too; remove one of them", mat, name));
+    if (has_mat || has_npz)
+      data.domains[letter(name)] = read(has_mat ? mat : npz);
     else
-      data.missing[letter(name)] = mat;
+      data.missing[letter(name)] = mat + " (or .npz)";
   }
+  const auto classes = [](const Domain& domain) {
+    return std::set<std::int64_t>(domain.labels.begin(), domain.labels.end());
+  };
   for (const auto& [name, domain] : data.domains) {
     const Domain& first = data.domains.begin()->second;
+    if (classes(domain) != classes(first))
+      throw Error(
+          fmt::format("{}: domain {} has the classes {}, domain {} has {}; all need the same",
+                      folder, name, fmt::join(classes(domain), " "), data.domains.begin()->first,
+                      fmt::join(classes(first), " ")));
     if (domain.dimension() != first.dimension())
       throw Error(fmt::format("{}: domain {} has {} features, domain {} has {}; all need the same",
                               folder, name, domain.dimension(), data.domains.begin()->first,

@@ -21,7 +21,8 @@ struct OfficeCaltech {
 };
 
 /// DOMAIN.mat or DOMAIN.npz for each domain, points and labels in one file. Throws Error when the
-/// folder does not exist, naming those beside it, or when the files do not fit together.
+/// folder does not exist, naming those beside it, or when the files do not fit together: other
+/// features, other classes.
 OfficeCaltech read_office_caltech(const std::string& folder);
 
 /// All twelve, in the order of the paper's table.

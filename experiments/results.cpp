@@ -41,7 +41,7 @@ Row average(const std::vector<Row>& rows) {
     if (known) cell.error = std::sqrt(variance);
     all.cells.push_back(cell);
   }
-  for (const Row& row : rows) all.tasks += row.tasks;
+  for (const Row& row : rows) all.draws += row.draws;
   return all;
 }
 
@@ -84,22 +84,43 @@ std::string in_words(int count, const char* one) {
 
 std::vector<std::string> notes_on(const Experiment& experiment, const Settings& settings,
                                   const Journal& journal) {
+  std::vector<std::string> notes{
+      "Accuracy on target points that no fit has seen, in percent: mean and standard error over "
+      "the "
+      "draws; the best of each row is marked."};
+  std::vector<std::string> ridge_tuned;
+  bool lambda_tuned = false;
+  for (const std::string& key : settings.methods) {
+    const Method& method = method_named(key);
+    lambda_tuned = lambda_tuned || method.kind == Kind::entropic;
+    if (method.tunes_ridge) ridge_tuned.push_back(method.title);
+  }
+  if (lambda_tuned)
+    notes.push_back(fmt::format(
+        "lambda is chosen for each task by the accuracy on the training half of the target, as in "
+        "the paper: this uses target labels, which a user does not have. It is one of {} x the "
+        "mean cost under the first metric; of equally good values the largest.",
+        fmt::join(settings.lambdas, ", ")));
+  if (!ridge_tuned.empty())
+    notes.push_back(fmt::format("The ridge of {} is chosen with it, of {}.",
+                                fmt::join(ridge_tuned, ", "), fmt::join(settings.ridges, ", ")));
+  const Options& options = settings.options;
+  notes.push_back(fmt::format(
+      "Otherwise: ridge {}, ridge of W {}, at most {} steps, outer tolerance {}, tolerance {}, {} "
+      "nearest in the {} metric, preprocessing {}.",
+      options.ridge, options.prior_ridge, options.steps, options.outer_tolerance, options.tolerance,
+      in_words(options.neighbours, "neighbour"),
+      options.knn_metric == KnnMetric::model ? "method's own" : "Euclidean",
+      name(options.preprocess)));
   int fits = 0, unfinished = 0;
   for (const Task& task : experiment.tasks)
     for (const Trial& run : *journal.find(task)) {
       fits += run.steps > 0;
       unfinished += run.outcome != Outcome::converged;
     }
-  std::vector<std::string> notes{
-      "Accuracy on target points that no fit has seen, in percent: mean and standard error.",
-      fmt::format(
-          "lambda (and the ridge of OT_W^-1 and of 'ridge tuned') is chosen for each task by the "
-          "accuracy on the training half of the target, as in the paper: this uses target labels, "
-          "which a user does not have. No adaptation and exact OT have nothing to choose. Of "
-          "equally good values the largest is taken; lambda in {{{}}} x the mean cost, ridge in "
-          "{{{}}}.",
-          fmt::join(settings.lambdas, ", "), fmt::join(settings.ridges, ", ")),
-      fmt::format("{} of {} converged.", fits - unfinished, in_words(fits, "fit"))};
+  if (fits > 0)
+    notes.push_back(fmt::format("{} of {} converged.", fits - unfinished, in_words(fits, "fit")));
+  if (!experiment.published_note.empty()) notes.push_back(experiment.published_note);
   for (const std::string& sentence : experiment.missing)
     notes.push_back("Not run: " + sentence + ".");
   return notes;
@@ -128,7 +149,7 @@ Table summarise(const Experiment& experiment, const Settings& settings, const Jo
     if (std::find(names.begin(), names.end(), task.row) == names.end()) names.push_back(task.row);
   for (const std::string& name : names) {
     Row row{name, 0, {}};
-    for (const Task& task : experiment.tasks) row.tasks += task.row == name;
+    for (const Task& task : experiment.tasks) row.draws += task.row == name;
     for (const std::string& method : settings.methods) {
       std::vector<double> values;
       for (const Task& task : experiment.tasks) {
@@ -158,7 +179,7 @@ Table summarise(const Experiment& experiment, const Settings& settings, const Jo
 }
 
 std::string screen(const Table& table, bool colour) {
-  const std::size_t first = 10;
+  const std::size_t first = 13;
   std::vector<std::size_t> widths;
   std::string text = table.title + "\n\n" + fmt::format("{:<{}}", table.row_heading, first);
   for (const std::string& method : table.methods) {
@@ -180,7 +201,7 @@ std::string screen(const Table& table, bool colour) {
          [&](const Cell& cell) { return (cell.best && !colour ? "*" : "") + value_text(cell); });
     if (!has_published(row)) continue;
     line("  paper", row, published_text);
-    line("  differs", row, difference_text);
+    line("  difference", row, difference_text);
   }
   for (const std::string& note : table.notes) text += "\n" + note;
   return text + "\n";
@@ -198,7 +219,7 @@ std::string markdown(const Table& table) {
     text += "\n";
   };
   for (const Row& row : table.rows) {
-    line(fmt::format("{} ({})", row.name, in_words(row.tasks, "task")), row, [](const Cell& cell) {
+    line(fmt::format("{} ({})", row.name, in_words(row.draws, "draw")), row, [](const Cell& cell) {
       return cell.best ? "**" + value_text(cell) + "**" : value_text(cell);
     });
     if (!has_published(row)) continue;

@@ -20,7 +20,7 @@ struct Cell {
 
 struct Row {
   std::string name;
-  int tasks = 0;
+  int draws = 0;
   std::vector<Cell> cells;  ///< one a method
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "remblai/domain.h"
@@ -22,5 +23,8 @@ Domain rows_of(const Domain& domain, const std::vector<Index>& rows);
 
 /// The rows of each class.
 std::map<std::int64_t, std::vector<Index>> rows_by_class(const Domain& domain);
+
+/// A number in hexadecimal that changes with any bit of the points and labels.
+std::string fingerprint(const std::vector<const Domain*>& domains);
 
 }  // namespace remblai::experiments

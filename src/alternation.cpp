@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include "linalg.h"
@@ -24,13 +25,18 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Squared distances between a few rows of either set, spread evenly: all pairs of small sets.
+// Squared distances between a few rows of either set: all pairs of small sets. Multiples of the
+// golden ratio spread over the rows evenly, and in step with no order that the rows may have.
 Matrix some_distances(const Matrix& x, const Matrix& z) {
   static constexpr Index most = 256;
   const auto some = [](const Matrix& points) {
-    const Index count = std::min(most, points.rows());
-    Matrix rows(count, points.cols());
-    for (Index i = 0; i < count; ++i) rows.row(i) = points.row(i * points.rows() / count);
+    if (points.rows() <= most) return points;
+    Matrix rows(most, points.cols());
+    for (Index i = 0; i < most; ++i) {
+      const double place = static_cast<double>(i) * std::numbers::phi;
+      const double share = place - std::floor(place);
+      rows.row(i) = points.row(static_cast<Index>(share * static_cast<double>(points.rows())));
+    }
     return rows;
   };
   Matrix distances;
@@ -41,7 +47,7 @@ Matrix some_distances(const Matrix& x, const Matrix& z) {
 // Root mean square of the relative changes. Pairs in one place have no distance to change.
 double relative_change(const Matrix& before, const Matrix& after) {
   const double floor = 1e-6 * before.mean();
-  if (!(floor > 0)) return 0;
+  if (floor == 0) return 0;
   return std::sqrt(((after - before).array() / before.array().max(floor)).square().mean());
 }
 
@@ -174,8 +180,12 @@ void Alternation::begin(double lambda) {
     if (again || options_.seed != 0) place_points();
     seen_ = some_distances(x_, z_);
   }
-  if (lambda_ > 0 && (learned() || !again)) transport_.set_points(x_, z_);
+  if (lambda_ > 0 && (learned() || !has_costs_)) {
+    transport_.set_points(x_, z_);
+    has_costs_ = true;
+  }
   if (first_g_.size() > 0) transport_.start_from(first_g_);
+  exact_.clear();
   change_ = std::numeric_limits<double>::infinity();
   history_.clear();
   status_ = {};
@@ -197,7 +207,7 @@ bool Alternation::step() {
         diagnostics_ == Diagnostics::full ? metric_step_->distance(learned_, next) : nan;
     use(std::move(next));
     place_points();
-    transport_.set_points(x_, z_);
+    if (lambda_ > 0) transport_.set_points(x_, z_);
     const Matrix now = some_distances(x_, z_);
     change_ = relative_change(seen_, now);
     seen_ = now;
@@ -255,7 +265,7 @@ void Alternation::entropic_step(Step& record, double tolerance) {
   options.keep_going = [this](int passes, double error) { return report(nullptr, passes, error); };
   const TransportResult result = transport_.solve(lambda_, options);
   stopped_ = stopped_ || result.stopped;
-  if (record.step == 1) first_g_ = transport_.g();
+  if (record.step == 1 && transport_.g().allFinite()) first_g_ = transport_.g();
   if (learned())
     plan_ = {transport_.plan_times(space_.z), transport_.source_marginal(),
              transport_.target_marginal()};

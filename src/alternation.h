@@ -95,6 +95,7 @@ class Alternation {
   Matrix seen_;   // squared distances of a few pairs, to see them change
   double change_ = 0;
   Transport transport_;
+  bool has_costs_ = false;  // those of a fixed metric stay the same
   PlanMoments plan_;
   Vector f_, g_;
   std::vector<Mass> exact_;

@@ -85,11 +85,7 @@ std::vector<Step> history_from(const Json& json) {
   std::vector<Step> history;
   for (const Json& record : json) {
     Step step;
-    for_each_field(step, [&](const char* key, auto& value) {
-      // Models from before this number was kept are read all the same.
-      if (key == std::string_view("distance_change") && !record.contains(key)) return;
-      read_value(record.at(key), value);
-    });
+    for_each_field(step, [&](const char* key, auto& value) { read_value(record.at(key), value); });
     history.push_back(step);
   }
   return history;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <cmath>
 
 #include "linalg.h"
@@ -64,6 +65,31 @@ Matrix span(const Matrix& x, const Matrix& z, const Metric& frame, bool with_ori
   return basis.cols() < x.cols() ? basis : Matrix();
 }
 
+// Which directions the coordinates of a space keep.
+enum class Span { everything, displacements, with_origin };
+
+// Support, frame and coordinates.
+Space place(const Problem& problem, const Matrix& source, const Matrix& target, Span kind) {
+  Space space;
+  const Vector p = problem.source.probabilities();
+  const Vector q = problem.target.probabilities();
+  space.source_rows = positive_entries(p);
+  space.target_rows = positive_entries(q);
+  space.p = p(space.source_rows);
+  space.q = q(space.target_rows);
+  const Matrix x = source(space.source_rows, Eigen::all);
+  const Matrix z = target(space.target_rows, Eigen::all);
+  Metric& frame = space.frame;
+  frame.origin = middle(x, z);
+  frame.length = power_of_two(
+      std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin)));
+  space.spans_origin = kind == Span::with_origin;
+  if (kind != Span::everything) frame.basis = span(x, z, frame, space.spans_origin);
+  space.x = frame.coordinates(x);
+  space.z = frame.coordinates(z);
+  return space;
+}
+
 SpanMatrix factored(const Matrix& inside, double outside, double scale, const char* name) {
   SpanMatrix matrix{inside, {}, outside, scale};
   if (!linalg::cholesky(inside, matrix.lower))
@@ -123,46 +149,39 @@ SpanMatrix given(const Matrix& matrix, Index d, const char* name) {
 
 Space make_space(const Problem& problem, const Matrix& source, const Matrix& target,
                  const Options& options) {
-  Space space;
-  const Vector p = problem.source.probabilities();
-  const Vector q = problem.target.probabilities();
-  space.source_rows = positive_entries(p);
-  space.target_rows = positive_entries(q);
-  space.p = p(space.source_rows);
-  space.q = q(space.target_rows);
-  const Matrix x = source(space.source_rows, Eigen::all);
-  const Matrix z = target(space.target_rows, Eigen::all);
-
   const PriorChoice choice = reference_choice(options);
-  const bool scattered = choice == PriorChoice::w || choice == PriorChoice::w_inverse;
-  Metric& frame = space.frame;
-  frame.origin = middle(x, z);
-  frame.length = power_of_two(
-      std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin)));
+  const bool learned = options.metric == MetricChoice::learned;
+  Span kind = Span::everything;
+  if (choice == PriorChoice::w || choice == PriorChoice::w_inverse) kind = Span::with_origin;
   // A given matrix mixes all directions, and the identity as a fixed metric needs no metric step.
-  if (scattered || (choice == PriorChoice::identity && options.metric == MetricChoice::learned))
-    frame.basis = span(x, z, frame, scattered);
-  space.x = frame.coordinates(x);
-  space.z = frame.coordinates(z);
-
-  if (options.metric == MetricChoice::learned)
-    space.first_moment = second_moment(space, first_plan(space, 0));
+  if (choice == PriorChoice::identity && learned) kind = Span::displacements;
+  Space space = place(problem, source, target, kind);
+  if (learned) space.first_moment = second_moment(space, first_plan(space, 0));
   set_reference(space, problem, options);
+  return space;
+}
+
+Space make_shared_space(const Problem& problem, const Matrix& source, const Matrix& target) {
+  Space space = place(problem, source, target, Span::with_origin);
+  space.first_moment = second_moment(space, first_plan(space, 0));
   return space;
 }
 
 void set_reference(Space& space, const Problem& problem, const Options& options) {
   const bool learned = options.metric == MetricChoice::learned;
   const PriorChoice choice = reference_choice(options);
+  const bool reduced = space.frame.basis.size() > 0;
   switch (choice) {
     case PriorChoice::identity:
       space.reference = {};
       break;
     case PriorChoice::w:
     case PriorChoice::w_inverse:
+      assert(!reduced || space.spans_origin);
       space.reference = scatter(space, options.prior_ridge, choice == PriorChoice::w_inverse);
       break;
     case PriorChoice::given:
+      assert(!reduced);
       space.reference = given(learned ? problem.prior : problem.metric, space.dimension(),
                               learned ? "prior" : "metric");
   }

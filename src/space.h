@@ -25,6 +25,7 @@ struct Space {
   Matrix x, z;                                  ///< their coordinates, m x r and n x r
   SpanMatrix reference;                         ///< the prior D, or the fixed metric
   Matrix first_moment;                          ///< C of p q'; empty when the metric is fixed
+  bool spans_origin = false;                    ///< as W needs it
 
   Index dimension() const { return frame.dimension(); }
   Index rank() const { return frame.rank(); }
@@ -34,9 +35,11 @@ struct Space {
 Space make_space(const Problem& problem, const Matrix& source, const Matrix& target,
                  const Options& options);
 
-/// Another prior or fixed metric over the same points. A space made for W or its inverse serves the
-/// identity too; one made for the identity lacks what W needs, and a matrix that is given needs a
-/// space of its own. O(r^3).
+/// For several priors and fixed metrics in turn, all but those that are given as a matrix: what
+/// serves W serves the identity too. The reference is still the identity.
+Space make_shared_space(const Problem& problem, const Matrix& source, const Matrix& target);
+
+/// The prior or the fixed metric of the options, over the points of the space. O(r^3).
 void set_reference(Space& space, const Problem& problem, const Options& options);
 
 }  // namespace remblai

@@ -27,13 +27,14 @@ TEST(Alternation, ARunDoesNotDependOnTheRunsBefore) {
                             .seed = seed};
       const Space space = space_of(problem, options);
       Alternation path(space, options, 1);
-      for (const double lambda : {2.0, 0.3, 0.05, 0.0, 0.3}) {
+      for (const double lambda : {0.0, 2.0, 0.3, 0.05, 0.0, 0.3}) {
         path.run(lambda);
         Options single = options;
         single.lambda = lambda;
         const Model model = fit(problem, single);
         ASSERT_EQ(path.status().outcome, model.status.outcome) << lambda;
         EXPECT_EQ(path.lambda(), model.lambda);
+        EXPECT_EQ(path.exact().size(), model.exact.size());
         EXPECT_EQ(path.history().size(), model.history.size()) << lambda;
         EXPECT_NEAR(path.history().back().objective, model.history.back().objective,
                     1e-8 * std::abs(model.history.back().objective))
@@ -103,7 +104,7 @@ TEST(Alternation, EndsWhenSquaredDistancesSettle) {
 
 TEST(Space, AnotherReferenceIsThatOfASpaceOfItsOwn) {
   const Problem problem = test::small_problem(20, 15, 40);
-  Space shared = space_of(problem, {.prior = PriorChoice::w});
+  Space shared = make_shared_space(problem, problem.source.points, problem.target.points);
   for (const PriorChoice prior : {PriorChoice::w_inverse, PriorChoice::w, PriorChoice::identity}) {
     const Options options{.prior = prior, .prior_ridge = 0.3};
     set_reference(shared, problem, options);

@@ -9,13 +9,14 @@
 namespace remblai::test {
 
 /// Writes FOLDER/mnist with 6 x 6 pixels an image, the images in a random order. A class is a
-/// bright row or column of pixels, noise around it; the two parts differ in brightness.
+/// bright row or column of pixels in noise, so that not every label can be right; the two parts
+/// differ in brightness.
 inline void write_digits(const std::string& folder) {
   constexpr int side = 6, classes = 10;
   std::filesystem::create_directories(folder + "/mnist");
   std::mt19937 engine(5);
   for (const auto& [part, each, level] :
-       {std::tuple{"t10k", 60, 120u}, std::tuple{"train", 510, 160u}}) {
+       {std::tuple{"t10k", 60, 60u}, std::tuple{"train", 510, 90u}}) {
     const auto count = static_cast<unsigned>(each * classes);
     const std::string start = folder + "/mnist/" + part;
     std::ofstream images(start + "-images-idx3-ubyte", std::ios::binary);
@@ -31,7 +32,7 @@ inline void write_digits(const std::string& folder) {
       labels.put(static_cast<char>(label));
       for (int pixel = 0; pixel < side * side; ++pixel) {
         const bool bright = label < 5 ? pixel / side == label : pixel % side == label - 5;
-        images.put(static_cast<char>((bright ? level : 0) + engine() % 80));
+        images.put(static_cast<char>((bright ? level : 0) + engine() % 160));
       }
     }
   }

@@ -10,6 +10,7 @@
 #include "digits.h"
 #include "journal.h"
 #include "remblai/error.h"
+#include "remblai/io.h"
 #include "results.h"
 #include "support.h"
 
@@ -24,7 +25,7 @@ class ExperimentTest : public testing::Test {
   // Six tasks without files.
   static Experiment small_experiment() {
     Experiment experiment;
-    for (int seed = 0; seed < 6; ++seed) experiment.tasks.push_back({"row", "task", seed});
+    for (int seed = 0; seed < 6; ++seed) experiment.tasks.push_back({"row", "task", seed, "data"});
     experiment.draw = [](const Task& task) {
       const auto seed = static_cast<unsigned>(task.seed);
       const Problem problem = test::small_problem(30, 40, 5, seed);
@@ -98,7 +99,8 @@ TEST_F(ExperimentTest, AFailureEndsTheLoopAndKeepsWhatIsDone) {
               run_tasks(experiment, small_settings(), 1, journal, [](std::size_t) { return true; });
             }),
             "no such points");
-  for (int seed = 0; seed < 3; ++seed) EXPECT_NE(journal.find({"row", "task", seed}), nullptr);
+  for (int seed = 0; seed < 3; ++seed)
+    EXPECT_NE(journal.find({"row", "task", seed, "data"}), nullptr);
 }
 
 TEST_F(ExperimentTest, MnistTasksAreTheProductOfTheSelection) {
@@ -119,21 +121,30 @@ TEST_F(ExperimentTest, MnistTasksAreTheProductOfTheSelection) {
   EXPECT_EQ(message({.seeds = 0}), "--seeds: 0 is less than 1");
 }
 
-TEST_F(ExperimentTest, ThePaperOnlySpeaksOfItsOwnFeatures) {
-  const std::string data = REMBLAI_SHARED_DATA;
-  if (!std::filesystem::exists(data + "/office-caltech")) GTEST_SKIP() << "no data at " << data;
-  const Experiment decaf = office_caltech_experiment(data, {});
+TEST_F(ExperimentTest, OfficeTasksAreThoseWhoseDomainsAreThere) {
+  for (const char* features : {"decaf6", "other"})
+    for (const char* domain : {"dslr", "webcam"}) {
+      const std::string folder = folder_ + "/office-caltech/" + features;
+      std::filesystem::create_directories(folder);
+      Labels labels(120);
+      for (Index i = 0; i < 120; ++i) labels[i] = i % 10 + 1;
+      io::write_npz(folder + "/" + domain + ".npz",
+                    {{"feas", test::random_matrix(120, 3, 1)}, {"labels", labels}});
+    }
+  const Experiment decaf = office_caltech_experiment(folder_, {});
   EXPECT_EQ(decaf.tasks.size(), 10u);  // D-W and W-D, five seeds
   EXPECT_EQ(decaf.missing.size(), 10u);
   EXPECT_TRUE(test::contains(decaf.missing[0], "A-C needs ")) << decaf.missing[0];
   EXPECT_TRUE(test::contains(decaf.missing[0], "decaf6/caltech.mat")) << decaf.missing[0];
+  // The paper only speaks of its own features.
   EXPECT_EQ(decaf.published("D-W", "learned"), 95.00);
-  const Experiment surf =
-      office_caltech_experiment(data, {.features = "surf800", .tasks = {"C-D"}, .seeds = 2});
-  EXPECT_EQ(surf.tasks.size(), 2u);
-  EXPECT_FALSE(surf.published("C-D", "learned"));
-  const std::string message = test::message_of(
-      [&] { office_caltech_experiment(data, {.features = "decaf6", .tasks = {"A-C"}}); });
+  const OfficeCaltechSelection two{.features = "other", .tasks = {"W-D"}, .seeds = 2};
+  EXPECT_EQ(office_caltech_experiment(folder_, two).tasks.size(), 2u);
+  EXPECT_FALSE(office_caltech_experiment(folder_, two).published("W-D", "learned"));
+  const OfficeCaltechSelection path{.features = folder_ + "/office-caltech/other", .tasks = {}};
+  EXPECT_EQ(office_caltech_experiment("/nowhere", path).tasks.size(), 10u);
+  const std::string message =
+      test::message_of([&] { office_caltech_experiment(folder_, {.tasks = {"A-C"}}); });
   EXPECT_TRUE(test::contains(message, "no task can run: A-C needs ")) << message;
 }
 

@@ -28,8 +28,8 @@ class JournalTest : public testing::Test {
   }
 
   std::string path_ = testing::TempDir() + "journal_test.jsonl";
-  Json settings_{{"version", "1"}, {"lambda-grid", {0.1, 0.2}}};
-  Task task_{"10", "skew10-digit3", 2};
+  Json settings_{{"version", "1"}, {"lambda-grid", {0.1, 0.2}}, {"methods", {"learned"}}};
+  Task task_{"10", "skew10-digit3", 2, "abc"};
 };
 
 Trial some_run() {
@@ -66,6 +66,10 @@ TEST_F(JournalTest, WhatWasAppendedIsReadBackToTheBit) {
   Task other = task_;
   other.seed = 3;
   EXPECT_EQ(again.find(other), nullptr);
+  other = task_;
+  other.data = "abd";
+  EXPECT_TRUE(test::contains(test::message_of([&] { again.find(other); }),
+                             "task skew10-digit3, seed 2 was run with other data"));
 }
 
 TEST_F(JournalTest, ALineThatWasCutShortIsDropped) {
@@ -87,10 +91,14 @@ TEST_F(JournalTest, ALineThatWasCutShortIsDropped) {
 }
 
 TEST_F(JournalTest, IsNeverOverwrittenOrMixed) {
-  { Journal journal(path_, settings_, false); }
-  EXPECT_TRUE(test::contains(refusal(settings_, false), "give --resume to go on"));
   Json other = settings_;
   other["lambda-grid"] = {0.1};
+  { Journal nothing_done(path_, other, false); }
+  {
+    Journal journal(path_, settings_, false);  // so it may begin anew
+    journal.append(task_, {some_run()});
+  }
+  EXPECT_TRUE(test::contains(refusal(settings_, false), "give --resume to go on"));
   EXPECT_TRUE(test::contains(refusal(other, true),
                              "it was made with lambda-grid = [0.1,0.2], now it is [0.1]"))
       << refusal(other, true);
@@ -99,10 +107,20 @@ TEST_F(JournalTest, IsNeverOverwrittenOrMixed) {
 }
 
 TEST_F(JournalTest, DamageIsNamed) {
-  write(settings_.dump() + "\n{\"task\": 3}\n");
+  const std::string foreign = settings_.dump() + "\n{\"task\": 3}\nno end";
+  write(foreign);
   EXPECT_TRUE(test::contains(refusal(settings_, true), "line 2 is damaged"));
-  write("\xff\xfe\n");
+  EXPECT_EQ(content(), foreign);  // nothing is cut off what cannot be read
+  write("\xff\xfe\n\n");
   EXPECT_TRUE(test::contains(refusal(settings_, true), "line 1 is damaged"));
+  Json line{{"task", "a"}, {"seed", 0}, {"data", ""}, {"runs", {run_json(some_run())}}};
+  line["runs"][0]["status"] = "conv";
+  write(settings_.dump() + "\n" + line.dump() + "\n");
+  EXPECT_TRUE(test::contains(refusal(settings_, true), "unknown status conv"))
+      << refusal(settings_, true);
+  line["runs"] = Json::array();
+  write(settings_.dump() + "\n" + line.dump() + "\n");
+  EXPECT_TRUE(test::contains(refusal(settings_, true), "no chosen run of learned"));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST_F(OfficeCaltechTest, SourceByClassAndTargetInHalves) {
   write_domain("webcam", 29, 5);
   const OfficeCaltech data = read_office_caltech(folder_);
   EXPECT_EQ(data.missing.size(), 2u);
-  EXPECT_EQ(data.missing.at('A'), folder_ + "/amazon.mat");
+  EXPECT_EQ(data.missing.at('A'), folder_ + "/amazon.mat (or .npz)");
 
   const Split from_dslr = draw_office_caltech(data, "D-W", 3);
   EXPECT_EQ(from_dslr.source.size(), 80);
@@ -86,9 +86,19 @@ TEST_F(OfficeCaltechTest, RefusesWhatCannotBeUsed) {
   write_domain("webcam", 15, 0, 5);
   EXPECT_TRUE(test::contains(message(folder_), "domain W has 5 features, domain D has 4"))
       << message(folder_);
-  fs::remove(folder_ + "/webcam.npz");
+  Labels other = Labels::Constant(150, 3);
+  io::write_npz(folder_ + "/webcam.npz",
+                {{"feas", test::random_matrix(150, 4, 1)}, {"labels", other}});
+  EXPECT_TRUE(test::contains(message(folder_), "domain W has the classes 3, domain D has 1 2 3"))
+      << message(folder_);
+  io::write_npz(folder_ + "/webcam.npz", {{"feas", test::random_matrix(150, 4, 1)}});
+  EXPECT_TRUE(test::contains(message(folder_), "webcam.npz: there are no labels in it"))
+      << message(folder_);
   write_domain("webcam", 5, 0);
   const OfficeCaltech data = read_office_caltech(folder_);
+  fs::copy_file(folder_ + "/dslr.npz", folder_ + "/dslr.mat");
+  EXPECT_TRUE(test::contains(message(folder_), "dslr.npz is there too; remove one"))
+      << message(folder_);
   EXPECT_EQ(test::message_of([&] { draw_office_caltech(data, "W-D", 0); }),
             "W-D: points of class 1: 10 are needed, there are 5");
 }

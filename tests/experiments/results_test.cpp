@@ -35,7 +35,7 @@ class ResultsTest : public testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
 
   void add(const std::string& row, int seed, double none, double learned) {
-    const Task task{row, "task" + row, seed};
+    const Task task{row, "task" + row, seed, ""};
     experiment_.tasks.push_back(task);
     Trial plain;
     plain.method = "none";
@@ -76,7 +76,7 @@ TEST_F(ResultsTest, MeansErrorsAndDifferences) {
   EXPECT_TRUE(table.rows[1].cells[0].best);  // 50 both
   EXPECT_TRUE(table.rows[1].cells[1].best);
   EXPECT_EQ(table.rows[2].name, "average");
-  EXPECT_EQ(table.rows[2].tasks, 4);
+  EXPECT_EQ(table.rows[2].draws, 4);
   EXPECT_NEAR(table.rows[2].cells[1].mean, 66, 1e-12);
   EXPECT_NEAR(table.rows[2].cells[1].error.value(), std::hypot(2, 10) / 2, 1e-12);
   EXPECT_EQ(table.rows[2].cells[1].published, 77.5);
@@ -102,7 +102,7 @@ TEST_F(ResultsTest, ScreenAndMarkdownShowTheSame) {
   EXPECT_TRUE(test::contains(plain, "*82.00 ± 2.00")) << plain;
   EXPECT_TRUE(test::contains(screen(table, true), "\033[1m"));
   EXPECT_TRUE(test::contains(text,
-                             "| 10 (2 tasks) | 80.00 ± 10.00 | **82.00 ± 2.00** |\n"
+                             "| 10 (2 draws) | 80.00 ± 10.00 | **82.00 ± 2.00** |\n"
                              "| paper |  | 75.00 |\n| difference |  | +7.00 |\n"))
       << text;
   for (const std::string& shown : {plain, text}) {
