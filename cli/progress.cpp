@@ -49,8 +49,9 @@ void handle(int signal) {
 
 std::string duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.1f}s", seconds);
-  const double minutes = std::floor(seconds / 60);
-  if (minutes < 100) return fmt::format("{:.0f}min {:.0f}s", minutes, seconds - 60 * minutes);
+  const double whole = std::round(seconds);
+  const double minutes = std::floor(whole / 60);
+  if (minutes < 100) return fmt::format("{:.0f}min {:.0f}s", minutes, whole - 60 * minutes);
   return fmt::format("{:.1f}h", seconds / 3600);
 }
 

@@ -12,6 +12,8 @@
 #include <tuple>
 
 #include "alternation.h"
+#include "linalg.h"
+#include "pairs.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/predict.h"
@@ -20,6 +22,8 @@
 
 namespace remblai::experiments {
 namespace {
+
+using linalg::Op;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
@@ -44,6 +48,22 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Of all points with the first `count` of them.
+Matrix inner_products(const Matrix& points, Index count) {
+  return linalg::multiply(points, points.topRows(count), Op::none, Op::transpose);
+}
+
+// |t - y|^2 up to |t|^2 for all targets t and the barycentres y of the first of them, from inner
+// products alone: y = sum_k w_k z_k, and t'y and y'y follow from t'z.
+Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
+  Matrix distances(products.rows(), weights.rows());
+  linalg::gemm(Op::none, products, Op::transpose, weights, -2, 0, distances);
+  const Vector squares =
+      -0.5 * distances.topRows(weights.cols()).transpose().cwiseProduct(weights).rowwise().sum();
+  distances.rowwise() += squares.transpose();
+  return distances;
+}
+
 class TaskRunner {
  public:
   TaskRunner(const Split& split, const Settings& settings, const std::function<bool()>& stop);
@@ -59,14 +79,14 @@ class TaskRunner {
   Trial without_adaptation() const;
   const std::vector<Trial>& path(const Method& method, double ridge);
   std::vector<Trial> walk(const Method& method, double ridge);
-  void score(Trial& run, const Matrix& labelled, const Matrix& train, const Matrix& test) const;
+  void score(Trial& run, const Matrix& distances) const;
 
   const Settings& settings_;
   const std::function<bool()>& stop_;
   Labels train_labels_, test_labels_;
   Problem problem_;  // preprocessed
   Space space_;
-  Matrix test_;  // in the coordinates of the space
+  Matrix targets_;  // train, then test, in the coordinates of the space
   std::map<Key, std::vector<Trial>> paths_;
 };
 
@@ -81,22 +101,26 @@ TaskRunner::TaskRunner(const Split& split, const Settings& settings,
   problem_.target.points = scaler.apply(split.train.points);
   space_ = make_shared_space(problem_, problem_.source.points, problem_.target.points);
   // What lies outside the span is equally far from all mapped points: it changes no neighbour.
-  test_ = space_.frame.coordinates(scaler.apply(split.test.points));
+  targets_.resize(split.train.size() + split.test.size(), space_.rank());
+  targets_ << space_.z, space_.frame.coordinates(scaler.apply(split.test.points));
 }
 
-void TaskRunner::score(Trial& run, const Matrix& labelled, const Matrix& train,
-                       const Matrix& test) const {
-  const Labels& labels = problem_.source.labels;
-  const int neighbours = settings_.options.neighbours;
-  run.train_accuracy = accuracy(nearest_labels(labelled, labels, train, neighbours), train_labels_);
-  run.test_accuracy = accuracy(nearest_labels(labelled, labels, test, neighbours), test_labels_);
+// `distances` between all targets and the labelled points.
+void TaskRunner::score(Trial& run, const Matrix& distances) const {
+  const Labels labels =
+      nearest_labels_by_distance(distances, problem_.source.labels, settings_.options.neighbours);
+  const Index train = train_labels_.size();
+  run.train_accuracy = accuracy(labels.head(train), train_labels_);
+  run.test_accuracy = accuracy(labels.tail(test_labels_.size()), test_labels_);
 }
 
 Trial TaskRunner::without_adaptation() const {
   const auto start = Clock::now();
   Trial run;
   run.lambda = run.ridge = none;
-  score(run, space_.x, space_.z, test_);
+  Matrix distances;
+  squared_distances(targets_, space_.x, distances);
+  score(run, distances);
   run.seconds = seconds_since(start);
   return run;
 }
@@ -113,7 +137,8 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
   Alternation alternation(space_, options, 1, Diagnostics::brief,
                           [this](const Progress&) { return !stop_(); });
   std::vector<Trial> runs;
-  Matrix test = test_;
+  Matrix targets = targets_;  // in the metric of the neighbour rule
+  Matrix products;            // of all targets with those that were fitted, for a fixed metric
   const std::vector<double> exact{0};
   for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
     alternation.run(lambda);
@@ -122,9 +147,10 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
     run.lambda = lambda;
     run.ridge = ridge;
     run.outcome = alternation.status().outcome;
-    const Matrix& train = euclidean ? space_.z : alternation.embedded_target();
-    if (!euclidean && (learned || runs.empty())) test = alternation.embed(test_);
-    if (run.outcome != Outcome::diverged) score(run, alternation.averages(train), train, test);
+    if (!euclidean && (learned || runs.empty())) targets = alternation.embed(targets_);
+    if (learned || runs.empty()) products = inner_products(targets, space_.z.rows());
+    if (run.outcome != Outcome::diverged)
+      score(run, distances_to_barycentres(products, alternation.conditionals()));
     for (const Step& step : alternation.history()) run.passes += step.inner_iterations;
     run.steps = static_cast<int>(alternation.history().size());
     run.seconds = seconds_since(start);

@@ -72,8 +72,14 @@ Alternation::Alternation(const Space& space, const Options& options, int threads
                     space_.frame.length, metric_.unit));
   place_points();
   unit_cost_ = mean_cost();
-  if (learned() && options_.seed != 0)
+  if (!learned()) return;
+  if (options_.seed != 0) {
     first_ = learn_first(second_moment(space_, first_plan(space_, options_.seed)));
+    use(first_);
+    place_points();
+  }
+  first_x_ = x_;
+  first_z_ = z_;
 }
 
 void Alternation::fixed_metric() {
@@ -174,10 +180,10 @@ void Alternation::begin(double lambda) {
                     "cannot hold; give another lambda or rescale the data",
                     lambda, name(options_.lambda_unit), absolute_lambda_));
   start_ = last_report_ = Clock::now();
-  const bool again = !history_.empty();
   if (learned()) {
     use(first_);
-    if (again || options_.seed != 0) place_points();
+    x_ = first_x_;
+    z_ = first_z_;
     seen_ = some_distances(x_, z_);
   }
   if (lambda_ > 0 && (learned() || !has_costs_)) {
@@ -198,7 +204,7 @@ bool Alternation::step() {
   Step record;
   record.step = static_cast<int>(history_.size()) + 1;
   if (learned() && record.step > 1) {
-    LearnedMetric next = learn(second_moment(space_, plan_));
+    LearnedMetric next = learn(second_moment(space_, plan_moments()));
     if (!next.ok) {
       status_ = {Outcome::diverged, singular_reason()};
       return false;
@@ -266,9 +272,6 @@ void Alternation::entropic_step(Step& record, double tolerance) {
   const TransportResult result = transport_.solve(lambda_, options);
   stopped_ = stopped_ || result.stopped;
   if (record.step == 1 && transport_.g().allFinite()) first_g_ = transport_.g();
-  if (learned())
-    plan_ = {transport_.plan_times(space_.z), transport_.source_marginal(),
-             transport_.target_marginal()};
   const double unit = metric_.unit;
   record.transport_cost = unit * result.cost;
   record.entropy = result.entropy;
@@ -285,19 +288,13 @@ void Alternation::exact_step(Step& record) {
   Matrix cost;
   squared_distances(x_, z_, cost);
   const ExactPlan exact = exact_transport(cost, space_.p, space_.q);
-  plan_ = {Matrix::Zero(space_.x.rows(), space_.rank()), Vector::Zero(space_.p.size()),
-           Vector::Zero(space_.q.size())};
-  for (const Mass& mass : exact.masses) {
-    plan_.plan_z.row(mass.source) += mass.amount * space_.z.row(mass.target);
-    plan_.rows[mass.source] += mass.amount;
-    plan_.columns[mass.target] += mass.amount;
-    record.entropy -= mass.amount * std::log(mass.amount);
-  }
   exact_ = exact.masses;
+  for (const Mass& mass : exact_) record.entropy -= mass.amount * std::log(mass.amount);
+  const PlanMoments plan = plan_moments();
   const double unit = metric_.unit;
   record.transport_cost = unit * exact.cost;
-  record.source_error = (plan_.rows - space_.p).lpNorm<1>();
-  record.target_error = (plan_.columns - space_.q).lpNorm<1>();
+  record.source_error = (plan.rows - space_.p).lpNorm<1>();
+  record.target_error = (plan.columns - space_.q).lpNorm<1>();
   record.duality_gap = unit * exact.gap;
   record.inner_converged = true;
   f_ = unit * exact.f;
@@ -330,15 +327,34 @@ bool Alternation::report(const Step* record, int passes, double error) {
 }
 
 double Alternation::fixed_point_residual() const {
-  return learned() ? metric_step_->residual(learned_, second_moment(space_, plan_)) : nan;
+  return learned() ? metric_step_->residual(learned_, second_moment(space_, plan_moments())) : nan;
 }
 
-Matrix Alternation::averages(const Matrix& values) const {
+// Of the last plan.
+PlanMoments Alternation::plan_moments() const {
   if (lambda_ > 0)
-    return transport_.source_marginal().cwiseInverse().asDiagonal() * transport_.plan_times(values);
-  Matrix sums = Matrix::Zero(space_.x.rows(), values.cols());
-  for (const Mass& mass : exact_) sums.row(mass.source) += mass.amount * values.row(mass.target);
-  return plan_.rows.cwiseInverse().asDiagonal() * sums;
+    return {transport_.plan_times(space_.z), transport_.source_marginal(),
+            transport_.target_marginal()};
+  PlanMoments plan{Matrix::Zero(space_.x.rows(), space_.rank()), Vector::Zero(space_.p.size()),
+                   Vector::Zero(space_.q.size())};
+  for (const Mass& mass : exact_) {
+    plan.plan_z.row(mass.source) += mass.amount * space_.z.row(mass.target);
+    plan.rows[mass.source] += mass.amount;
+    plan.columns[mass.target] += mass.amount;
+  }
+  return plan;
+}
+
+Matrix Alternation::conditionals() const {
+  Matrix plan;
+  if (lambda_ > 0) {
+    plan = transport_.plan();
+  } else {
+    plan = Matrix::Zero(space_.p.size(), space_.q.size());
+    for (const Mass& mass : exact_) plan(mass.source, mass.target) = mass.amount;
+  }
+  const Vector sums = plan.rowwise().sum();
+  return sums.cwiseInverse().asDiagonal() * plan;
 }
 
 }  // namespace remblai

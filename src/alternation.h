@@ -46,11 +46,9 @@ class Alternation {
 
   /// Points in the coordinates of the space, so that squared distances are costs over the unit.
   Matrix embed(const Matrix& points) const;
-  const Matrix& embedded_target() const { return z_; }
 
-  /// For each source point of the space the average of `values` (one row a target point) under the
-  /// plan. Of embedded points it is the embedded barycentre, for the embedding is affine.
-  Matrix averages(const Matrix& values) const;
+  /// The rows of the plan, each divided by its sum.
+  Matrix conditionals() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -58,6 +56,7 @@ class Alternation {
   bool learned() const { return options_.metric == MetricChoice::learned; }
   void fixed_metric();
   void first_learned_metric();
+  PlanMoments plan_moments() const;
   LearnedMetric learn(const Matrix& moment) const;
   LearnedMetric learn_first(const Matrix& moment) const;
   void use(LearnedMetric metric);
@@ -79,11 +78,12 @@ class Alternation {
 
   // The same for every lambda.
   std::unique_ptr<MetricStep> metric_step_;
-  LearnedMetric first_;     // the metric of the first step
-  double ridge_ = 0;        // in the coordinates of the space
-  double unit_cost_ = 1;    // mean cost of the independent coupling, between embedded points
-  double prior_scale_ = 1;  // <A^-1, D> in units of the data
-  Vector first_g_;          // potentials of the first plan of the last run
+  LearnedMetric first_;       // the metric of the first step
+  double ridge_ = 0;          // in the coordinates of the space
+  double unit_cost_ = 1;      // mean cost of the independent coupling, between embedded points
+  double prior_scale_ = 1;    // <A^-1, D> in units of the data
+  Matrix first_x_, first_z_;  // embedded by it
+  Vector first_g_;            // potentials of the first plan of the last run
 
   // Of the run.
   Clock::time_point start_, last_report_;
@@ -96,7 +96,6 @@ class Alternation {
   double change_ = 0;
   Transport transport_;
   bool has_costs_ = false;  // those of a fixed metric stay the same
-  PlanMoments plan_;
   Vector f_, g_;
   std::vector<Mass> exact_;
   std::vector<Step> history_;

@@ -43,11 +43,7 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
                     labelled.rows(), labelled.cols(), labels.size(), points.cols()));
   require_finite(labelled, "labelled points");
   require_finite(points, "points");
-  if (neighbours < 1) throw Error(fmt::format("neighbours: {} is less than 1", neighbours));
-  const Index k = std::min<Index>(neighbours, labelled.rows());
   Labels predicted(points.rows());
-  std::vector<Index> nearest;  // at most k places, nearest first
-  std::vector<std::int64_t> voters(static_cast<std::size_t>(k));
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
   // Measured from the middle of the labelled points, so that no digits are lost far from zero.
   const Eigen::RowVectorXd centre =
@@ -58,21 +54,36 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
   for (Index first = 0; first < points.rows(); first += block) {
     const Index count = std::min(block, points.rows() - first);
     squared_distances(points.middleRows(first, count).rowwise() - centre, centred, distances);
-    for (Index i = 0; i < count; ++i) {
-      const double* row = distances.row(i).data();
-      nearest.clear();
-      for (Index j = 0; j < labelled.rows(); ++j) {
-        const bool full = static_cast<Index>(nearest.size()) == k;
-        if (full && row[j] >= row[nearest.back()]) continue;
-        if (full) nearest.pop_back();
-        nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), j,
-                                        [&](Index a, Index b) { return row[a] < row[b]; }),
-                       j);
-      }
-      std::transform(nearest.begin(), nearest.end(), voters.begin(),
-                     [&](Index voter) { return labels[voter]; });
-      predicted[first + i] = vote(voters);
+    predicted.segment(first, count) = nearest_labels_by_distance(distances, labels, neighbours);
+  }
+  return predicted;
+}
+
+Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels, int neighbours) {
+  if (neighbours < 1) throw Error(fmt::format("neighbours: {} is less than 1", neighbours));
+  if (labels.size() == 0 || labels.size() != distances.cols())
+    throw Error(
+        fmt::format("distances: to {} labelled points, with {} labels; give one label a "
+                    "point",
+                    distances.cols(), labels.size()));
+  const Index k = std::min<Index>(neighbours, distances.cols());
+  Labels predicted(distances.rows());
+  std::vector<Index> nearest;  // at most k places, nearest first
+  std::vector<std::int64_t> voters(static_cast<std::size_t>(k));
+  for (Index i = 0; i < distances.rows(); ++i) {
+    const double* row = distances.row(i).data();
+    nearest.clear();
+    for (Index j = 0; j < distances.cols(); ++j) {
+      const bool full = static_cast<Index>(nearest.size()) == k;
+      if (full && row[j] >= row[nearest.back()]) continue;
+      if (full) nearest.pop_back();
+      nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), j,
+                                      [&](Index a, Index b) { return row[a] < row[b]; }),
+                     j);
     }
+    std::transform(nearest.begin(), nearest.end(), voters.begin(),
+                   [&](Index voter) { return labels[voter]; });
+    predicted[i] = vote(voters);
   }
   return predicted;
 }

@@ -49,15 +49,17 @@ TEST(Alternation, ARunDoesNotDependOnTheRunsBefore) {
     }
 }
 
-TEST(Alternation, AveragesOfEmbeddedPointsAreEmbeddedBarycentres) {
+TEST(Alternation, ConditionalsOfEmbeddedPointsAreEmbeddedBarycentres) {
   const Problem problem = test::small_problem(20, 15, 40);  // in a span of 35 dimensions
   for (const double lambda : {0.2, 0.0}) {
     const Options options{.lambda = lambda};
     const Space space = space_of(problem, options);
     Alternation alternation(space, options, 1);
     alternation.run(lambda);
+    const Matrix weights = alternation.conditionals();
+    EXPECT_LE((weights.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-12);
     const Matrix mapped = map(fit(problem, options), problem.source.points);
-    EXPECT_LE(test::difference(alternation.averages(alternation.embedded_target()),
+    EXPECT_LE(test::difference(weights * alternation.embed(space.z),
                                alternation.embed(space.frame.coordinates(mapped))),
               1e-4)
         << lambda;

@@ -31,6 +31,11 @@ class Predictor {
 Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
                       int neighbours = 1);
 
+/// The same rule from distances: one row a point, one column a labelled point; what is added to a
+/// whole row does not matter.
+Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
+                                  int neighbours = 1);
+
 /// Label propagation: the share of each class in the mass that the plan (or its out-of-sample
 /// extension) sends to a target point. Rows sum to 1; columns follow `classes`.
 struct ClassShares {
