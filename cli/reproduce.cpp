@@ -43,7 +43,7 @@ Settings default_settings() {
   Settings settings;
   settings.methods = {"none", "ot-identity", "ot-w", "ot-w-inverse", "learned"};
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
-  settings.ridges = {100, 10, 1, 0.1};
+  settings.ridges = {100, 10, 1};
   settings.options.outer_tolerance = 0.01;
   return settings;
 }
@@ -208,7 +208,8 @@ void add_reproduce(CLI::App& app, Action& action) {
   add_list(command, "--lambda-grid", arguments->settings.lambdas,
            "lambda to choose from, times the mean cost under the first metric", group::method);
   add_list(command, "--ridge-grid", arguments->settings.ridges,
-           "ridge to choose from, of ot-w, ot-w-inverse and learned-ridge", group::method);
+           "ridge to choose from, of ot-w, ot-w-inverse and learned-ridge, which tries --ridge too",
+           group::method);
   add_options(command, arguments->settings.options,
               {"prior-ridge", "ridge", "steps", "tolerance", "outer-tolerance", "neighbours",
                "knn-metric", "preprocess"});

@@ -64,6 +64,17 @@ Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
   return distances;
 }
 
+// A learned metric may keep the ridge it has untuned.
+std::vector<double> tuned_ridges(const Method& method, const Settings& settings) {
+  std::vector<double> ridges = settings.ridges;
+  const double untuned = settings.options.ridge;
+  if (method.metric == MetricChoice::learned &&
+      std::find(ridges.begin(), ridges.end(), untuned) == ridges.end())
+    ridges.push_back(untuned);
+  std::sort(ridges.rbegin(), ridges.rend());
+  return ridges;
+}
+
 class TaskRunner {
  public:
   TaskRunner(const Split& split, const Settings& settings, const std::function<bool()>& stop);
@@ -170,7 +181,7 @@ const std::vector<Trial>& TaskRunner::path(const Method& method, double ridge) {
 std::vector<Trial> TaskRunner::runs(const Method& method) {
   std::vector<double> ridges{settings_.options.ridge};
   if (method.metric == MetricChoice::identity) ridges = {0};
-  if (method.tunes_ridge) ridges = settings_.ridges;
+  if (method.tunes_ridge) ridges = tuned_ridges(method, settings_);
   std::vector<Trial> runs;
   if (method.kind == Kind::no_transport) {
     runs = {without_adaptation()};

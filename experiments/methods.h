@@ -33,7 +33,9 @@ const Method& method_named(const std::string& key);
 struct Settings {
   std::vector<std::string> methods;  ///< keys, in the order of the tables
   std::vector<double> lambdas;       ///< tried by every entropic method, descending
-  std::vector<double> ridges;        ///< tried by the methods that tune theirs, descending
+  /// Tried by the methods that tune theirs, descending; a learned metric tries that of the options
+  /// too.
+  std::vector<double> ridges;
   Options options;  ///< of every fit; lambda, metric, prior and threads are not read
 };
 

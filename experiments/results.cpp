@@ -102,8 +102,10 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
         "mean cost under the first metric; of equally good values the largest.",
         fmt::join(settings.lambdas, ", ")));
   if (!ridge_tuned.empty())
-    notes.push_back(fmt::format("The ridge of {} is chosen with it, of {}.",
-                                fmt::join(ridge_tuned, ", "), fmt::join(settings.ridges, ", ")));
+    notes.push_back(fmt::format(
+        "The ridge of {} is chosen with it, of {} (of a learned metric also {}): the larger it is, "
+        "the nearer these are to OT_I.",
+        fmt::join(ridge_tuned, ", "), fmt::join(settings.ridges, ", "), settings.options.ridge));
   const Options& options = settings.options;
   notes.push_back(fmt::format(
       "Otherwise: ridge {}, ridge of W {}, at most {} steps, outer tolerance {}, tolerance {}, {} "
