@@ -149,7 +149,7 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
                           [this](const Progress&) { return !stop_(); });
   std::vector<Trial> runs;
   Matrix targets = targets_;  // in the metric of the neighbour rule
-  Matrix products;            // of all targets with those that were fitted, for a fixed metric
+  Matrix products;            // of all targets with those that were fitted
   const std::vector<double> exact{0};
   for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
     alternation.run(lambda);

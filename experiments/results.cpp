@@ -89,11 +89,13 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
       "the "
       "draws; the best of each row is marked."};
   std::vector<std::string> ridge_tuned;
-  bool lambda_tuned = false;
+  bool lambda_tuned = false, learned_tuned = false;
   for (const std::string& key : settings.methods) {
     const Method& method = method_named(key);
     lambda_tuned = lambda_tuned || method.kind == Kind::entropic;
-    if (method.tunes_ridge) ridge_tuned.push_back(method.title);
+    if (!method.tunes_ridge) continue;
+    ridge_tuned.push_back(method.title);
+    learned_tuned = learned_tuned || method.metric == MetricChoice::learned;
   }
   if (lambda_tuned)
     notes.push_back(fmt::format(
@@ -103,9 +105,11 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
         fmt::join(settings.lambdas, ", ")));
   if (!ridge_tuned.empty())
     notes.push_back(fmt::format(
-        "The ridge of {} is chosen with it, of {} (of a learned metric also {}): the larger it is, "
-        "the nearer these are to OT_I.",
-        fmt::join(ridge_tuned, ", "), fmt::join(settings.ridges, ", "), settings.options.ridge));
+        "The ridge of {} is chosen with it, of {}{}: the larger it is, the nearer these are to "
+        "OT_I.",
+        fmt::join(ridge_tuned, ", "), fmt::join(settings.ridges, ", "),
+        learned_tuned ? fmt::format(" (of a learned metric also {})", settings.options.ridge)
+                      : ""));
   const Options& options = settings.options;
   notes.push_back(fmt::format(
       "Otherwise: ridge {}, ridge of W {}, at most {} steps, outer tolerance {}, tolerance {}, {} "
