@@ -75,7 +75,7 @@ TEST_F(Reproduce, KilledAtRandomMomentsItEndsInTheSameBytes) {
 }
 
 TEST_F(Reproduce, CtrlCKeepsWhatIsDone) {
-  Words noisy = words("out", "20");
+  Words noisy = words("out", "8");
   std::erase(noisy, "--quiet");
   Process process(Words{REMBLAI_BINARY} + noisy, {}, true);
   ASSERT_TRUE(wait_for_lines("out", 2));
@@ -84,8 +84,8 @@ TEST_F(Reproduce, CtrlCKeepsWhatIsDone) {
   EXPECT_EQ(stopped.code, 130);
   EXPECT_NE(stopped.err.find("--resume goes on"), std::string::npos) << stopped.err;
   EXPECT_FALSE(exists(at("out/table.md")));
-  EXPECT_EQ(run(words("out", "20") + Words{"--resume"}).code, 0);
-  ASSERT_EQ(run(words("whole", "20")).code, 0);
+  EXPECT_EQ(run(words("out", "8") + Words{"--resume"}).code, 0);
+  ASSERT_EQ(run(words("whole", "8")).code, 0);
   expect_same_files("whole", "out");
 }
 
