@@ -380,6 +380,7 @@ TEST_F(Cli, PhasesOfALongRunAreShownOnATerminal) {
   io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
   Process process(Words{REMBLAI_BINARY} + small_adapt() + endless, {}, true);
   process.wait_for("elapsed 2.");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // 1.95 s show as 2.0
   process.send(SIGINT);
   const Finished result = process.wait();
   for (const char* part : {"\rmapping...", "\rlabelling..."}) {
