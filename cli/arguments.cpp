@@ -225,7 +225,7 @@ void add_list(CLI::App& command, const std::string& flag, std::vector<std::strin
 }
 
 void add_integer(CLI::App& command, const std::string& flag, int& value, const std::string& help,
-                 const char* heading, const std::string& default_text) {
+                 const char* heading) {
   command
       .add_option(
           flag,
@@ -235,7 +235,7 @@ void add_integer(CLI::App& command, const std::string& flag, int& value, const s
           },
           help)
       ->type_name("INTEGER")
-      ->default_str(default_text.empty() ? text_of(value) : default_text)
+      ->default_str(text_of(value))
       ->group(heading);
 }
 

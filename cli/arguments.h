@@ -59,7 +59,8 @@ void add_options(CLI::App& command, FitArguments& arguments);
 void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
                  const std::string& default_text = "");
 
-/// A flag that takes a list with commas between its values. `default_text` is what the help shows.
+/// A flag that takes a list with commas between its values, none of them twice. `default_text` is
+/// what the help shows in place of an empty default.
 void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,
               const std::string& help, const char* heading);
 void add_list(CLI::App& command, const std::string& flag, std::vector<int>& values,
@@ -69,7 +70,7 @@ void add_list(CLI::App& command, const std::string& flag, std::vector<std::strin
 
 /// A flag that takes a whole number.
 void add_integer(CLI::App& command, const std::string& flag, int& value, const std::string& help,
-                 const char* heading, const std::string& default_text = "");
+                 const char* heading);
 
 void add_transpose(CLI::App& command, bool& transpose);
 void add_skip(CLI::App& command, std::vector<std::string>& names);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include "json.h"
@@ -23,7 +24,8 @@ double from(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
-std::string read_all(int file) {
+// Nothing when it cannot be read to its end; errno says why.
+std::optional<std::string> read_all(int file) {
   std::string text;
   char block[1 << 16];
   while (true) {
@@ -32,7 +34,7 @@ std::string read_all(int file) {
     if (count > 0)
       text.append(block, static_cast<std::size_t>(count));
     else if (errno != EINTR)
-      throw Error(std::strerror(errno));
+      return std::nullopt;
   }
 }
 
@@ -78,7 +80,9 @@ Journal::Journal(const std::string& path, const Json& settings, bool resume) : p
       fail(errno == EWOULDBLOCK
                ? "another run is writing to it; wait for its end, or give another --out"
                : std::strerror(errno));
-    const std::string text = read_all(file_);
+    const std::optional<std::string> content = read_all(file_);
+    if (!content) fail(std::strerror(errno));
+    const std::string& text = *content;
     // Whoever was killed while writing left half a line.
     const std::size_t cut = text.rfind('\n');
     size_ = cut == std::string::npos ? 0 : static_cast<off_t>(cut) + 1;
@@ -158,7 +162,7 @@ void Journal::write_line(const Json& line) {
     written += static_cast<std::size_t>(count);
   }
   size_ += static_cast<off_t>(text.size());
-  fdatasync(file_);
+  if (fdatasync(file_) != 0) fail(std::string("cannot be written to: ") + std::strerror(errno));
 }
 
 const std::vector<Trial>* Journal::find(const Task& task) const {

@@ -82,12 +82,18 @@ std::string in_words(int count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
+// visit(task, run) in the order of the tables.
+template <class Visitor>
+void for_each_run(const Experiment& experiment, const Journal& journal, Visitor&& visit) {
+  for (const Task& task : experiment.tasks)
+    for (const Trial& run : *journal.find(task)) visit(task, run);
+}
+
 std::vector<std::string> notes_on(const Experiment& experiment, const Settings& settings,
                                   const Journal& journal) {
   std::vector<std::string> notes{
       "Accuracy on target points that no fit has seen, in percent: mean and standard error over "
-      "the "
-      "draws; the best of each row is marked."};
+      "the draws; the best of each row is marked."};
   std::vector<std::string> ridge_tuned;
   bool lambda_tuned = false, learned_tuned = false;
   for (const std::string& key : settings.methods) {
@@ -119,11 +125,10 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
       options.knn_metric == KnnMetric::model ? "method's own" : "Euclidean",
       name(options.preprocess)));
   int fits = 0, unfinished = 0;
-  for (const Task& task : experiment.tasks)
-    for (const Trial& run : *journal.find(task)) {
-      fits += run.steps > 0;
-      unfinished += run.outcome != Outcome::converged;
-    }
+  for_each_run(experiment, journal, [&](const Task&, const Trial& run) {
+    fits += run.steps > 0;
+    unfinished += run.outcome != Outcome::converged;
+  });
   if (fits > 0)
     notes.push_back(fmt::format("{} of {} converged.", fits - unfinished, in_words(fits, "fit")));
   if (!experiment.published_note.empty()) notes.push_back(experiment.published_note);
@@ -134,13 +139,6 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
 
 std::string csv_number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "";
-}
-
-// visit(task, run) in the order of the tables.
-template <class Visitor>
-void for_each_run(const Experiment& experiment, const Journal& journal, Visitor&& visit) {
-  for (const Task& task : experiment.tasks)
-    for (const Trial& run : *journal.find(task)) visit(task, run);
 }
 
 }  // namespace
