@@ -2,7 +2,10 @@
 // Uniform bits come from std::mt19937_64 and normals from Box-Muller, the same on every platform.
 #pragma once
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <random>
 #include <string>
@@ -82,6 +85,12 @@ inline Problem small_problem(Index m = 30, Index n = 40, Index d = 5, unsigned s
   z.col(d - 1) *= 1.5;
   z.array() += 1;
   return problem;
+}
+
+/// A path that no other test has, though each runs in a process of its own and several at a time.
+inline std::string scratch_path(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / (name + "-" + std::to_string(getpid())))
+      .string();
 }
 
 /// The message of the Error that `call` throws; empty when it throws none.

@@ -42,7 +42,7 @@ class ExperimentTest : public testing::Test {
     return settings;
   }
 
-  std::string folder_ = testing::TempDir() + "experiment_test";
+  std::string folder_ = test::scratch_path("experiment_test");
 };
 
 TEST_F(ExperimentTest, TheNumberOfJobsChangesNothing) {

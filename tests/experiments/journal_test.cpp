@@ -27,7 +27,7 @@ class JournalTest : public testing::Test {
     return test::message_of([&] { Journal(path_, settings, resume); });
   }
 
-  std::string path_ = testing::TempDir() + "journal_test.jsonl";
+  std::string path_ = test::scratch_path("journal_test");
   Json settings_{{"version", "1"}, {"lambda-grid", {0.1, 0.2}}, {"methods", {"learned"}}};
   Task task_{"10", "skew10-digit3", 2, "abc"};
 };

@@ -14,7 +14,7 @@ namespace {
 class MnistTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder = testing::TempDir() + "mnist_test";
+    folder = test::scratch_path("mnist_test");
     test::write_digits(folder);
     data = read_mnist(folder + "/mnist");
   }

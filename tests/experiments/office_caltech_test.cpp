@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 class OfficeCaltechTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "office_caltech_test/features";
+    folder_ = test::scratch_path("office_caltech_test") + "/features";
     fs::create_directories(folder_);
   }
-  void TearDown() override { fs::remove_all(testing::TempDir() + "office_caltech_test"); }
+  void TearDown() override { fs::remove_all(test::scratch_path("office_caltech_test")); }
 
   // The first coordinate is the number of the point.
   void write_domain(const std::string& name, Index per_class, Index extra, Index features = 4) {

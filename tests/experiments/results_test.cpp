@@ -55,7 +55,7 @@ class ResultsTest : public testing::Test {
     journal_->append(task, {plain, worse, better});
   }
 
-  std::string path_ = testing::TempDir() + "results_test.jsonl";
+  std::string path_ = test::scratch_path("results_test");
   Experiment experiment_;
   Settings settings_;
   std::unique_ptr<Journal> journal_;
