@@ -50,6 +50,7 @@ add_executable(
   tests/report_test.cpp
   tests/sample_test.cpp
   tests/simd_test.cpp
+  tests/space_test.cpp
   tests/spd_test.cpp
   tests/threads_test.cpp
   tests/transport_test.cpp
@@ -68,7 +69,8 @@ discover(remblai_tests)
 if(REMBLAI_BUILD_CLI)
   add_executable(
     remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp tests/cli/cli_test.cpp
-                      tests/cli/harness.cpp tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
+                      tests/cli/harness.cpp
+                      tests/cli/progress_test.cpp tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(
     remblai_cli_tests

@@ -104,22 +104,5 @@ TEST(Alternation, EndsWhenSquaredDistancesSettle) {
   EXPECT_GE(model.history[model.history.size() - 2].distance_change, 1e-3);
 }
 
-TEST(Space, AnotherReferenceIsThatOfASpaceOfItsOwn) {
-  const Problem problem = test::small_problem(20, 15, 40);
-  Space shared = make_shared_space(problem, problem.source.points, problem.target.points);
-  for (const PriorChoice prior : {PriorChoice::w_inverse, PriorChoice::w, PriorChoice::identity}) {
-    const Options options{.prior = prior, .prior_ridge = 0.3};
-    set_reference(shared, problem, options);
-    const Space own = space_of(problem, options);
-    EXPECT_EQ(shared.reference.inside.size() == 0, prior == PriorChoice::identity);
-    Alternation a(shared, options, 1), b(own, options, 1);
-    a.run(0.2);
-    b.run(0.2);
-    EXPECT_NEAR(a.history().back().objective, b.history().back().objective,
-                1e-6 * std::abs(b.history().back().objective))
-        << name(prior);
-  }
-}
-
 }  // namespace
 }  // namespace remblai

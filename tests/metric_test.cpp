@@ -111,30 +111,5 @@ TEST(MetricStep, SaysWhenTheMomentIsSingular) {
   EXPECT_TRUE(MetricStep(space, 1e-3, 0.5)(c).ok);
 }
 
-Space space_of(const Matrix& x, const Matrix& z, const Options& options = {}) {
-  return make_space({{x, {}, {}}, {z, {}, {}}, {}, {}}, x, z, options);
-}
-
-TEST(Space, TheSpanIsFoundAndKeepsAllDistances) {
-  Matrix x = test::random_matrix(4, 50, 1), z = test::random_matrix(5, 50, 2);
-  const Space few = space_of(x, z);
-  EXPECT_EQ(few.rank(), 8);  // nine points differ in eight directions
-  for (Index i = 0; i < 4; ++i)
-    for (Index j = 0; j < 5; ++j)
-      EXPECT_NEAR((few.x.row(i) - few.z.row(j)).norm() * few.frame.length,
-                  (x.row(i) - z.row(j)).norm(), 1e-12);
-  EXPECT_EQ(space_of(x, z, {.prior = PriorChoice::w}).rank(), 9);  // W sees where zero is
-}
-
-TEST(Space, ConstantColumnsAndDuplicatePointsLowerTheRank) {
-  Matrix x = test::random_matrix(40, 6, 3), z = test::random_matrix(30, 6, 4);
-  x.col(2).setConstant(3);
-  z.col(2).setConstant(3);
-  EXPECT_EQ(space_of(x, z).rank(), 5);
-  Matrix twice(60, 6);
-  for (Index i = 0; i < 60; ++i) twice.row(i) = x.row(i % 3);
-  EXPECT_EQ(space_of(twice, twice).rank(), 2);
-}
-
 }  // namespace
 }  // namespace remblai
