@@ -81,9 +81,8 @@ void ScaledKernel::rebuild() {
         a[i] = p_[i] / simd::exp2_row(c, v_.data(), scale_, u_[i], kernel_.row(i).data(), n);
       }
     });
-    ++passes;
+    ++counts_.exponentials;
     const Vector sums = transpose_times(a);
-    ++passes;
     b = q_.cwiseQuotient(sums);
     if (in_safe_range(b)) return;
     rescue_columns();
@@ -100,7 +99,7 @@ void ScaledKernel::rescue_columns() {
         (exponent.array() - top).unaryExpr([](double x) { return std::exp2(x); }).sum();
     v_[j] = std::log2(q_[j]) - top - std::log2(sum);
   }
-  ++passes;
+  ++counts_.exponentials;
 }
 
 double ScaledKernel::sinkhorn() {
@@ -122,16 +121,16 @@ double ScaledKernel::sinkhorn() {
     errors[k] = error;
   });
   b = q_.cwiseQuotient(add_up(parts));
-  ++passes;
+  ++counts_.sinkhorn;
   return errors.sum();
 }
 
 void ScaledKernel::finish_rows() {
   a = p_.cwiseQuotient(times(b));
-  ++passes;
 }
 
 Vector ScaledKernel::times(const Vector& x) const {
+  ++counts_.products;
   Vector y(cost_.rows());
   for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
     by_fours(rows,
@@ -141,6 +140,7 @@ Vector ScaledKernel::times(const Vector& x) const {
 }
 
 Vector ScaledKernel::transpose_times(const Vector& x) const {
+  ++counts_.products;
   Matrix parts = Matrix::Zero(piece_count(cost_.rows()), cost_.cols());
   for_pieces(cost_.rows(), threads_, [&](Index k, Rows rows) {
     by_fours(rows, [&](Index i, int count) {
@@ -151,12 +151,23 @@ Vector ScaledKernel::transpose_times(const Vector& x) const {
 }
 
 Vector ScaledKernel::squares_times(const Vector& w) const {
+  ++counts_.products;
   Vector y(cost_.rows());
   for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
     for (Index i = rows.begin; i < rows.end; ++i)
       y[i] = simd::dot_squares(kernel_.row(i).data(), w.data(), cost_.cols());
   });
   return y;
+}
+
+Matrix ScaledKernel::scaled(const Vector& left, const Vector& right) const {
+  ++counts_.products;
+  Matrix out(cost_.rows(), cost_.cols());
+  for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      out.row(i) = left[i] * kernel_.row(i).cwiseProduct(right.transpose());
+  });
+  return out;
 }
 
 Vector ScaledKernel::add_up(const Matrix& parts) const {
@@ -195,7 +206,7 @@ double ScaledKernel::measure(double lambda, const Vector& f, const Vector& g, Ve
   a = Vector::Ones(cost_.rows());
   b = Vector::Ones(cost_.cols());
   columns = transpose_times(a);
-  ++passes;
+  ++counts_.exponentials;
   return costs.sum();
 }
 

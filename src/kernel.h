@@ -4,7 +4,7 @@
 // underflows.
 #pragma once
 
-#include "remblai/types.h"
+#include "remblai/transport.h"
 
 namespace remblai {
 
@@ -28,6 +28,7 @@ class ScaledKernel {
   Vector times(const Vector& x) const;            ///< K x
   Vector transpose_times(const Vector& x) const;  ///< K' x
   Vector squares_times(const Vector& w) const;    ///< sum_j K_ij^2 w_j
+  Matrix scaled(const Vector& left, const Vector& right) const;  ///< diag(left) K diag(right)
 
   /// Absorbs a and b when their range asks for it.
   void keep_in_range();
@@ -40,7 +41,9 @@ class ScaledKernel {
   double measure(double lambda, const Vector& f, const Vector& g, Vector& rows, Vector& columns);
 
   Vector a, b;
-  int passes = 0;  ///< sweeps over the matrix so far
+
+  /// Sweeps over the matrix so far.
+  const PassCounts& counts() const { return counts_; }
 
  private:
   void rebuild();
@@ -54,6 +57,7 @@ class ScaledKernel {
   Matrix& kernel_;
   double scale_ = 0;  // s
   Vector u_, v_;      // base 2
+  mutable PassCounts counts_;
 };
 
 }  // namespace remblai

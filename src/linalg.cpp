@@ -33,6 +33,15 @@ CBLAS_TRANSPOSE flag(Op op) {
   return op == Op::none ? CblasNoTrans : CblasTrans;
 }
 
+/// op(A) op(A)', n x n with k terms an entry.
+Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+  Matrix c = Matrix::Zero(n, n);
+  cblas_dsyrk(CblasRowMajor, CblasLower, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 0.0,
+              c.data(), stride(n));
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return c;
+}
+
 bool usable(const Matrix& a) {
   assert(a.rows() == a.cols());
   return a.rows() <= kLargestOrder && all_finite(a);
@@ -86,12 +95,11 @@ Matrix multiply(const Matrix& a, const Matrix& b, Op op_a, Op op_b) {
 }
 
 Matrix gram(const Matrix& a) {
-  const Index n = a.cols();
-  Matrix c = Matrix::Zero(n, n);
-  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, size(n), size(a.rows()), 1.0, a.data(),
-              stride(n), 0.0, c.data(), stride(n));
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
-  return c;
+  return symmetric_product(a, CblasTrans, a.cols(), a.rows());
+}
+
+Matrix gram_of_rows(const Matrix& a) {
+  return symmetric_product(a, CblasNoTrans, a.rows(), a.cols());
 }
 
 Spectrum eigh(const Matrix& a) {

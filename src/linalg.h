@@ -28,6 +28,9 @@ Matrix multiply(const Matrix& a, const Matrix& b, Op op_a = Op::none, Op op_b = 
 /// A' A, both triangles filled.
 Matrix gram(const Matrix& a);
 
+/// A A', both triangles filled.
+Matrix gram_of_rows(const Matrix& a);
+
 /// A = Q diag(values) Q', values ascending, Q's columns the vectors. `ok` is false when LAPACK
 /// failed or A held a value that is not finite. A is taken as symmetric: one triangle is read.
 /// Orders above 23000 fail, here and in svd: LAPACK counts their workspace in 32 bits.

@@ -16,6 +16,15 @@ struct TransportOptions {
   std::function<bool(int passes, double error)> keep_going;
 };
 
+/// Sweeps over the matrix, by what they do.
+struct PassCounts {
+  int sinkhorn = 0;      ///< iterations: both sides updated
+  int products = 0;      ///< with a vector, in Newton steps and checks
+  int exponentials = 0;  ///< the kernel made anew
+
+  int all() const { return sinkhorn + products + exponentials; }
+};
+
 struct TransportResult {
   double source_error = 0;  ///< sum_i |sum_j G_ij - p_i|, measured on the returned potentials
   double target_error = 0;  ///< sum_j |sum_i G_ij - q_j|
@@ -24,6 +33,8 @@ struct TransportResult {
   double dual = 0;          ///< value of the dual at (f, g): a lower bound of the optimum
   double gap = 0;  ///< upper bound of primal minus dual, from G rounded onto Pi(p, q); >= 0
   int passes = 0;  ///< sweeps over the matrix
+  PassCounts by_kind;
+  int newton_steps = 0;
   bool converged = false;
   bool stopped = false;  ///< by keep_going
 };
