@@ -268,6 +268,7 @@ void Alternation::conclude(const Step& last, bool settled) {
 void Alternation::entropic_step(Step& record, double tolerance) {
   TransportOptions options;
   options.tolerance = tolerance;
+  options.solver = options_.solver;
   options.keep_going = [this](int passes, double error) { return report(nullptr, passes, error); };
   const TransportResult result = transport_.solve(lambda_, options);
   stopped_ = stopped_ || result.stopped;

@@ -183,6 +183,21 @@ void ScaledKernel::keep_in_range() {
   rebuild();
 }
 
+Vector ScaledKernel::columns() const {
+  return v_.array() + b.array().log2();
+}
+
+void ScaledKernel::set_columns(const Vector& potentials) {
+  b = (potentials - v_).unaryExpr([](double x) { return std::exp2(x); });
+  if (in_safe_range(b)) return;
+  v_ = potentials;
+  rebuild();
+}
+
+double ScaledKernel::dual() const {
+  return p_.dot(u_ + a.array().log2().matrix()) + q_.dot(columns());
+}
+
 void ScaledKernel::potentials(Vector& f, Vector& g) const {
   f = (u_.array() + a.array().log2()) / scale_;
   g = (v_.array() + b.array().log2()) / scale_;

@@ -33,6 +33,13 @@ class ScaledKernel {
   /// Absorbs a and b when their range asks for it.
   void keep_in_range();
 
+  /// The potentials of the columns, base 2 and in units of lambda: what b stands for.
+  Vector columns() const;
+  void set_columns(const Vector& potentials);
+
+  /// <p, f> + <q, g>, base 2 and in units of lambda.
+  double dual() const;
+
   /// f and g in units of the cost.
   void potentials(Vector& f, Vector& g) const;
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -21,6 +22,45 @@ namespace {
 
 // Points on the source side up to which a Newton step may factorise its matrix.
 constexpr Index largest_factored = 4096;
+
+// Anderson's mixing of a fixed-point iteration t = T(y), with a memory of five.
+class Anderson {
+ public:
+  bool empty() const { return values_.empty(); }
+  void clear() {
+    values_.clear();
+    residuals_.clear();
+  }
+
+  // The y to go on with after T(y) = t.
+  Vector next(const Vector& y, const Vector& t) {
+    values_.push_back(t);
+    residuals_.push_back(t - y);
+    if (values_.size() > 6) {
+      values_.pop_front();
+      residuals_.pop_front();
+    }
+    const Index k = static_cast<Index>(values_.size()) - 1;
+    if (k == 0) return t;
+    // min |r - sum_i w_i (r - r_i)| over w, a little regularised.
+    Matrix differences(k, t.size());
+    for (Index i = 0; i < k; ++i)
+      differences.row(i) = residuals_.back() - residuals_[static_cast<std::size_t>(i)];
+    Matrix normal = linalg::gram_of_rows(differences);
+    normal.diagonal().array() += 1e-10 * normal.trace();
+    Matrix lower;
+    if (!linalg::cholesky(normal, lower)) return t;
+    const Matrix right = differences * residuals_.back();
+    const Matrix w =
+        linalg::solve_lower(lower, linalg::solve_lower(lower, right), linalg::Op::transpose);
+    Vector mixed = t;
+    for (Index i = 0; i < k; ++i) mixed += w(i, 0) * (values_[static_cast<std::size_t>(i)] - t);
+    return mixed;
+  }
+
+ private:
+  std::deque<Vector> values_, residuals_;
+};
 
 }  // namespace
 
@@ -42,6 +82,7 @@ class Solver {
   double first_stage(double lambda);
   void restart(double lambda);
   bool reach(double tolerance);
+  bool reach_by_anderson(double tolerance);
   void newton_step(double error);
   Vector newton_direction(const Vector& r, double error);
   bool factorised(const Vector& r, Vector& x);
@@ -87,7 +128,8 @@ double Solver::first_stage(double lambda) {
     if (kernel_.sinkhorn() < 0.5) return lambda;
   }
   double stage = lambda;
-  while (problem_.largest_cost_ > 16 * stage) stage *= 2;
+  if (options_.solver != SolverChoice::sinkhorn)
+    while (problem_.largest_cost_ > 16 * stage) stage *= 2;
   kernel_.start(stage, Vector::Zero(q_.size()));
   return stage;
 }
@@ -104,16 +146,46 @@ bool Solver::may_go_on(double error) {
 }
 
 bool Solver::reach(double tolerance) {
+  if (options_.solver == SolverChoice::anderson) return reach_by_anderson(tolerance);
   // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate).
-  constexpr double slow_rate = 0.75;
+  const double slow_rate = options_.solver == SolverChoice::newton ? 0 : 0.75;
   double last_error = 0;
   for (int round = 0;; ++round) {
     const double error = kernel_.sinkhorn();
     if (error <= tolerance) return true;
     if (!std::isfinite(error) || !may_go_on(error)) return false;
     kernel_.keep_in_range();
-    if (round >= 2 && error > slow_rate * last_error) newton_step(error);
+    const bool slow = round >= 2 && error > slow_rate * last_error;
+    if (slow && options_.solver != SolverChoice::sinkhorn) newton_step(error);
     last_error = error;
+  }
+}
+
+// Sinkhorn is a fixed-point iteration t = T(y) on the potentials of the columns. The next y is the
+// combination of the last t whose residual t - y is shortest. An iterate that lowers the dual, which
+// T itself never does, is taken back, and the memory with it.
+bool Solver::reach_by_anderson(double tolerance) {
+  Anderson memory;
+  Vector y = kernel_.columns(), safe = y;
+  double highest = -std::numeric_limits<double>::infinity();
+  while (true) {
+    const Vector before = kernel_.b;
+    kernel_.sinkhorn();
+    const double error = q_.dot((before.cwiseQuotient(kernel_.b).array() - 1).abs().matrix());
+    const double dual = kernel_.dual();
+    if (!(dual >= highest - 1e-14 * std::abs(highest)) && !memory.empty()) {
+      kernel_.set_columns(safe);
+      y = safe;
+      memory.clear();
+      continue;
+    }
+    if (error <= tolerance) return true;
+    if (!std::isfinite(error) || !may_go_on(error)) return false;
+    highest = dual;
+    kernel_.keep_in_range();
+    safe = kernel_.columns();
+    y = memory.next(y, safe);
+    kernel_.set_columns(y);
   }
 }
 

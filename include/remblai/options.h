@@ -14,6 +14,7 @@ enum class Unit { relative, absolute };
 enum class KnnMetric { model, euclidean };
 enum class Preprocess { none, l2, zscore };
 enum class InnerTolerance { adaptive, tight };
+enum class SolverChoice { automatic, sinkhorn, anderson, newton };
 
 /// The spelling of each value of an enum, in order; the same in C++, on the command line and in
 /// files.
@@ -36,6 +37,10 @@ constexpr std::array<std::string_view, 2> names(InnerTolerance) {
   return {"adaptive", "tight"};
 }
 
+constexpr std::array<std::string_view, 4> names(SolverChoice) {
+  return {"auto", "sinkhorn", "anderson", "newton"};
+}
+
 template <class Enum>
 constexpr std::string_view name(Enum value) {
   return names(value)[static_cast<std::size_t>(value)];
@@ -54,6 +59,7 @@ struct Options {
   double tolerance = 1e-6;
   double outer_tolerance = 1e-3;
   InnerTolerance inner = InnerTolerance::adaptive;
+  SolverChoice solver = SolverChoice::automatic;
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;
   Preprocess preprocess = Preprocess::none;
@@ -83,6 +89,7 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "stop when a step changes squared distances by less than this share (root mean square); 0 "
         "makes all steps");
   visit("inner", o.inner, "plans before the last step: adaptive tolerance, or tight");
+  visit("solver", o.solver, "how plans are found: auto goes by what the iterations show");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
   visit("preprocess", o.preprocess,

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "remblai/options.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -12,6 +13,9 @@ namespace remblai {
 struct TransportOptions {
   double tolerance = 1e-6;  ///< largest L1 error of either marginal
   int max_passes = 100000;  ///< most sweeps over the matrix
+  /// sinkhorn: plain iterations from the start. anderson: the same, extrapolated. newton: truncated
+  /// Newton steps. automatic: Sinkhorn iterations while they contract fast, then Newton steps.
+  SolverChoice solver = SolverChoice::automatic;
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going;
 };
