@@ -98,7 +98,7 @@ std::string text_of(Enum value) {
 
 const char* heading(std::string_view name) {
   if (name == "neighbours" || name == "knn-metric") return group::prediction;
-  if (name == "threads") return group::running;
+  if (name == "threads" || name == "memory") return group::running;
   return group::method;
 }
 

@@ -29,6 +29,7 @@ void add_evaluate(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_reproduce(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 }  // namespace remblai::cli

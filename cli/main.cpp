@@ -94,7 +94,7 @@ int run(Words words) {
   app.footer(files);  // of the subcommands added below
   Action action;
   for (auto add : {add_adapt, add_fit, add_map, add_predict, add_evaluate, add_info, add_demo,
-                   add_reproduce, add_completion}) {
+                   add_reproduce, add_bench, add_completion}) {
     add(app, action);
   }
   app.set_help_flag("-h,--help", "this text");

@@ -31,6 +31,7 @@ endfunction()
 add_executable(
   remblai_tests
   tests/alternation_test.cpp
+  tests/costs_test.cpp
   tests/domain_test.cpp
   tests/exact_test.cpp
   tests/fit_test.cpp
@@ -68,8 +69,8 @@ discover(remblai_tests)
 
 if(REMBLAI_BUILD_CLI)
   add_executable(
-    remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp tests/cli/cli_test.cpp
-                      tests/cli/harness.cpp
+    remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp
+                      tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
                       tests/cli/progress_test.cpp tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "alternation.h"
-#include "memory.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "space.h"
@@ -26,13 +25,6 @@ void validate(const Problem& problem, const Options& options) {
         fmt::format("target: points have {} coordinates, the source has {}; both need the same "
                     "features (are points in columns? then transpose)",
                     problem.target.dimension(), problem.source.dimension()));
-  const double needed = Transport::bytes(problem.source.size(), problem.target.size());
-  if (needed > available_memory())
-    throw Error(
-        fmt::format("source and target: a plan between {} and {} points needs {:.1f} GiB, {:.1f} "
-                    "GiB are free; fit on fewer points and map the others afterwards",
-                    problem.source.size(), problem.target.size(), needed / 0x1p30,
-                    available_memory() / 0x1p30));
 }
 
 // Points of weight zero take no part: no mass, potential -infinity.

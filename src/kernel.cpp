@@ -2,26 +2,87 @@
 // added in a fixed order, so every number of threads gives the same bits.
 #include "kernel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
+#include "linalg.h"
 #include "parallel.h"
 #include "simd.h"
 
 namespace remblai {
 namespace {
 
-// a and b may grow to 2^(+-300) before K is made anew. An entry of K is cut to 0 below 2^-1000, so
-// an entry of the plan that was cut is below 2^-400.
-constexpr double safe_log2 = 300;
+// a and b may grow to 2^(+-safe_log2) before K is made anew. In double an entry of K is cut to 0
+// below 2^-1000, so an entry of the plan that was cut is below 2^-400; in float 2^-125 and 2^-45.
+template <class T>
+constexpr double safe_log2 = std::is_same_v<T, double> ? 300 : 40;
 
 // Below this many entries a pass is shorter than the start of a team of threads.
 constexpr Index small_matrix = 100000;
 
+template <class T>
 bool in_safe_range(const Vector& x) {
-  return x.maxCoeff() < std::exp2(safe_log2) && x.minCoeff() > std::exp2(-safe_log2);
+  return x.maxCoeff() < std::exp2(safe_log2<T>) && x.minCoeff() > std::exp2(-safe_log2<T>);
 }
+
+template <class T>
+using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+// Column sums of K weighted by rows, one row of partial sums a piece. Floats are added up over a
+// few rows at a time, then moved into the totals.
+template <class T>
+class ColumnSums {
+ public:
+  ColumnSums(Index pieces, Index n) : totals_(Matrix::Zero(pieces, n)) {
+    if constexpr (!direct) {
+      recent_ = RowMatrix<T>::Zero(pieces, n);
+      rows_.assign(static_cast<std::size_t>(pieces), 0);
+    }
+  }
+
+  // Four rows, or one, of the block at k.
+  void add(Index piece, const T* k, int count, const double* a) {
+    const Index n = totals_.cols();
+    T* sums = nullptr;
+    if constexpr (direct)
+      sums = totals_.row(piece).data();
+    else
+      sums = recent_.row(piece).data();
+    T weights[4];
+    std::transform(a, a + count, weights, [](double x) { return static_cast<T>(x); });
+    if (count == 4)
+      loops_.add_rows4(k, n, weights, sums, n);
+    else
+      loops_.add_row(k, weights[0], sums, n);
+    if constexpr (!direct)
+      if ((rows_[static_cast<std::size_t>(piece)] += count) >= 64) move(piece);
+  }
+
+  Vector total() {
+    Vector sum = Vector::Zero(totals_.cols());
+    for (Index piece = 0; piece < totals_.rows(); ++piece) {
+      if constexpr (!direct) move(piece);
+      sum += totals_.row(piece).transpose();
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr bool direct = std::is_same_v<T, double>;
+
+  void move(Index piece) {
+    totals_.row(piece) += recent_.row(piece).template cast<double>();
+    recent_.row(piece).setZero();
+    rows_[static_cast<std::size_t>(piece)] = 0;
+  }
+
+  const simd::Loops<T>& loops_ = simd::loops<T>();
+  Matrix totals_;
+  RowMatrix<T> recent_;    // empty in double
+  std::vector<int> rows_;  // that recent_ has taken
+};
 
 // body(first row, number of rows: 4 or 1) over a piece.
 template <class Body>
@@ -31,37 +92,128 @@ void by_fours(Rows rows, Body&& body) {
   for (; i < rows.end; ++i) body(i, 1);
 }
 
-void dot_block(const Matrix& k, Index i, int count, const double* b, double* out) {
-  if (count == 4) {
-    simd::dot_rows4(k.row(i).data(), k.cols(), b, k.cols(), out);
-  } else {
-    out[0] = simd::dot(k.row(i).data(), b, k.cols());
-  }
-}
+template <class T>
+class ScaledKernel final : public Kernel {
+ public:
+  ScaledKernel(const Costs<T>& costs, const Vector& p, const Vector& q, int threads);
 
-void add_block(const Matrix& k, Index i, int count, const double* a, double* t) {
-  if (count == 4) {
-    simd::add_rows4(k.row(i).data(), k.cols(), a, t, k.cols());
-  } else {
-    simd::add_row(k.row(i).data(), a[0], t, k.cols());
-  }
-}
+  void start(double lambda, const Vector& g) override;
+  double sinkhorn() override;
+  void finish_rows() override;
+  Vector times(const Vector& x) const override;
+  Vector transpose_times(const Vector& x) const override;
+  Vector squares_times(const Vector& w) const override;
+  Matrix times(const Matrix& y) const override;
+  Matrix scaled(const Vector& left, const Vector& right) const override;
+  void keep_in_range() override;
+  Vector columns() const override;
+  void set_columns(const Vector& potentials) override;
+  double dual() const override;
+  void potentials(Vector& f, Vector& g) const override;
+  double measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
+                 Vector& columns) override;
 
-}  // namespace
+ private:
+  void rebuild();
+  void rescue_columns();
+  template <class Body>
+  void for_blocks(Body&& body) const;
+  template <class Body>
+  void sweep(Body&& body) const;
+  template <class Body>
+  void sweep_costs(Body&& body);
+  ColumnSums<T> column_sums() const;
+  void dot_block(const T* k, int count, const Column<T>& x, double* out) const;
 
-ScaledKernel::ScaledKernel(const Matrix& cost, const Vector& p, const Vector& q, int threads,
-                           Matrix& storage)
-    : cost_(cost),
+  const simd::Loops<T>& loops_ = simd::loops<T>();
+  const Costs<T>& costs_;
+  const Vector& p_;
+  const Vector& q_;
+  int threads_;
+  RowMatrix<T> kernel_;  // K; empty when it is not stored
+  double scale_ = 0;     // s
+  Vector u_, v_;         // base 2
+};
+
+template <class T>
+ScaledKernel<T>::ScaledKernel(const Costs<T>& costs, const Vector& p, const Vector& q, int threads)
+    : costs_(costs),
       p_(p),
       q_(q),
-      threads_(cost.size() < small_matrix ? 1 : threads),
-      kernel_(storage) {
-  kernel_.resize(cost.rows(), cost.cols());
+      threads_(costs.rows() * costs.columns() < small_matrix ? 1 : threads) {
+  if (costs.stored()) kernel_.resize(costs.rows(), costs.columns());
 }
 
-void ScaledKernel::start(double lambda, const Vector& g) {
+// body(first row, K of a block of rows): everything at once when it is stored.
+template <class T>
+template <class Body>
+void ScaledKernel<T>::for_blocks(Body&& body) const {
+  if (costs_.stored()) {
+    body(Index{0}, kernel_);
+    return;
+  }
+  RowMatrix<T> block;
+  for (Index first = 0; first < costs_.rows(); first += costs_.block()) {
+    costs_.rows({first, std::min(first + costs_.block(), costs_.rows())}, threads_, block);
+    for_pieces(block.rows(), threads_, [&](Index, Rows rows) {
+      for (Index i = rows.begin; i < rows.end; ++i) {
+        T* row = block.row(i).data();
+        loops_.exp2_row(row, v_.data(), scale_, u_[first + i], row, block.cols());
+      }
+    });
+    body(first, block);
+  }
+}
+
+// body(piece, rows, K of the first of them). A piece is always visited in the order of its rows,
+// and never by two threads at a time.
+template <class T>
+template <class Body>
+void ScaledKernel<T>::sweep(Body&& body) const {
+  for_blocks([&](Index first, const RowMatrix<T>& block) {
+    for_pieces(block.rows(), threads_, [&](Index piece, Rows rows) {
+      body(piece, Rows{first + rows.begin, first + rows.end}, block.row(rows.begin).data());
+    });
+  });
+}
+
+// body(piece, row, its costs, where its entries of K belong).
+template <class T>
+template <class Body>
+void ScaledKernel<T>::sweep_costs(Body&& body) {
+  const Index m = costs_.rows(), n = costs_.columns();
+  RowMatrix<T> scratch;
+  for (Index first = 0; first < m; first += costs_.block()) {
+    const Index count = std::min(costs_.block(), m - first);
+    const T* c = costs_.rows({first, first + count}, threads_, scratch);
+    for_pieces(count, threads_, [&](Index piece, Rows rows) {
+      Column<T> row(costs_.stored() ? 0 : n);
+      for (Index i = rows.begin; i < rows.end; ++i)
+        body(piece, first + i, c + i * n,
+             costs_.stored() ? kernel_.row(first + i).data() : row.data());
+    });
+  }
+  ++counts_.exponentials;
+}
+
+template <class T>
+ColumnSums<T> ScaledKernel<T>::column_sums() const {
+  return {piece_count(std::min(costs_.block(), costs_.rows())), costs_.columns()};
+}
+
+// out_i = sum_j k_ij x_j for the four rows, or one, at k.
+template <class T>
+void ScaledKernel<T>::dot_block(const T* k, int count, const Column<T>& x, double* out) const {
+  if (count == 4)
+    loops_.dot_rows4(k, x.size(), x.data(), x.size(), out);
+  else
+    out[0] = loops_.dot(k, x.data(), x.size());
+}
+
+template <class T>
+void ScaledKernel<T>::start(double lambda, const Vector& g) {
   scale_ = std::numbers::log2e / lambda;
-  u_.resize(cost_.rows());
+  u_.resize(costs_.rows());
   v_ = g * scale_;
   rebuild();
 }
@@ -69,31 +221,29 @@ void ScaledKernel::start(double lambda, const Vector& g) {
 // The largest entry of each row becomes 1, whatever the potentials were; then one Sinkhorn
 // iteration. A column whose sum vanishes gets its potential from a log-sum of its own, and K is
 // made once more.
-void ScaledKernel::rebuild() {
-  const Index n = cost_.cols();
-  a.resize(cost_.rows());
-  b = Vector::Ones(n);
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
-      for (Index i = rows.begin; i < rows.end; ++i) {
-        const double* c = cost_.row(i).data();
-        u_[i] = -simd::shifted_max(c, v_.data(), scale_, n);
-        a[i] = p_[i] / simd::exp2_row(c, v_.data(), scale_, u_[i], kernel_.row(i).data(), n);
-      }
+template <class T>
+void ScaledKernel<T>::rebuild() {
+  const Index n = costs_.columns();
+  a.resize(costs_.rows());
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    ColumnSums<T> sums = column_sums();
+    sweep_costs([&](Index piece, Index i, const T* c, T* k) {
+      u_[i] = -loops_.shifted_max(c, v_.data(), scale_, n);
+      a[i] = p_[i] / loops_.exp2_row(c, v_.data(), scale_, u_[i], k, n);
+      sums.add(piece, k, 1, &a[i]);
     });
-    ++counts_.exponentials;
-    const Vector sums = transpose_times(a);
-    b = q_.cwiseQuotient(sums);
-    if (in_safe_range(b)) return;
+    b = q_.cwiseQuotient(sums.total());
+    if (in_safe_range<T>(b)) return;
     rescue_columns();
   }
 }
 
-void ScaledKernel::rescue_columns() {
+template <class T>
+void ScaledKernel<T>::rescue_columns() {
   const Vector u = u_.array() + a.array().log2();
   for (Index j = 0; j < b.size(); ++j) {
-    if (b[j] < std::exp2(safe_log2)) continue;
-    const Vector exponent = u - scale_ * cost_.col(j);
+    if (b[j] < std::exp2(safe_log2<T>)) continue;
+    const Vector exponent = u - scale_ * costs_.column(j);
     const double top = exponent.maxCoeff();
     const double sum =
         (exponent.array() - top).unaryExpr([](double x) { return std::exp2(x); }).sum();
@@ -102,127 +252,167 @@ void ScaledKernel::rescue_columns() {
   ++counts_.exponentials;
 }
 
-double ScaledKernel::sinkhorn() {
-  const Index n = cost_.cols();
-  const Index pieces = piece_count(cost_.rows());
-  Matrix parts = Matrix::Zero(pieces, n);
-  Vector errors(pieces);
-  for_pieces(cost_.rows(), threads_, [&](Index k, Rows rows) {
+template <class T>
+double ScaledKernel<T>::sinkhorn() {
+  const Index n = costs_.columns();
+  const Column<T> x = b.template cast<T>();
+  ColumnSums<T> sums = column_sums();
+  Vector errors = Vector::Zero(piece_count(std::min(costs_.block(), costs_.rows())));
+  sweep([&](Index piece, Rows rows, const T* k) {
     double error = 0;
     by_fours(rows, [&](Index i, int count) {
-      double sums[4];
-      dot_block(kernel_, i, count, b.data(), sums);
+      const T* block = k + (i - rows.begin) * n;
+      double products[4];
+      dot_block(block, count, x, products);
       for (int l = 0; l < count; ++l) {
-        error += std::abs(a[i + l] * sums[l] - p_[i + l]);
-        a[i + l] = p_[i + l] / sums[l];
+        error += std::abs(a[i + l] * products[l] - p_[i + l]);
+        a[i + l] = p_[i + l] / products[l];
       }
-      add_block(kernel_, i, count, a.data() + i, parts.row(k).data());
+      sums.add(piece, block, count, a.data() + i);
     });
-    errors[k] = error;
+    errors[piece] += error;
   });
-  b = q_.cwiseQuotient(add_up(parts));
+  b = q_.cwiseQuotient(sums.total());
   ++counts_.sinkhorn;
   return errors.sum();
 }
 
-void ScaledKernel::finish_rows() {
+template <class T>
+void ScaledKernel<T>::finish_rows() {
   a = p_.cwiseQuotient(times(b));
 }
 
-Vector ScaledKernel::times(const Vector& x) const {
+template <class T>
+Vector ScaledKernel<T>::times(const Vector& x) const {
   ++counts_.products;
-  Vector y(cost_.rows());
-  for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
-    by_fours(rows,
-             [&](Index i, int count) { dot_block(kernel_, i, count, x.data(), y.data() + i); });
-  });
-  return y;
-}
-
-Vector ScaledKernel::transpose_times(const Vector& x) const {
-  ++counts_.products;
-  Matrix parts = Matrix::Zero(piece_count(cost_.rows()), cost_.cols());
-  for_pieces(cost_.rows(), threads_, [&](Index k, Rows rows) {
+  const Index n = costs_.columns();
+  const Column<T> entries = x.template cast<T>();
+  Vector y(costs_.rows());
+  sweep([&](Index, Rows rows, const T* k) {
     by_fours(rows, [&](Index i, int count) {
-      add_block(kernel_, i, count, x.data() + i, parts.row(k).data());
+      dot_block(k + (i - rows.begin) * n, count, entries, y.data() + i);
     });
   });
-  return add_up(parts);
+  return y;
 }
 
-Vector ScaledKernel::squares_times(const Vector& w) const {
+template <class T>
+Vector ScaledKernel<T>::transpose_times(const Vector& x) const {
   ++counts_.products;
-  Vector y(cost_.rows());
-  for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
+  const Index n = costs_.columns();
+  ColumnSums<T> sums = column_sums();
+  sweep([&](Index piece, Rows rows, const T* k) {
+    by_fours(rows, [&](Index i, int count) {
+      sums.add(piece, k + (i - rows.begin) * n, count, x.data() + i);
+    });
+  });
+  return sums.total();
+}
+
+template <class T>
+Vector ScaledKernel<T>::squares_times(const Vector& w) const {
+  ++counts_.products;
+  const Index n = costs_.columns();
+  const Column<T> weights = w.template cast<T>();
+  Vector y(costs_.rows());
+  sweep([&](Index, Rows rows, const T* k) {
     for (Index i = rows.begin; i < rows.end; ++i)
-      y[i] = simd::dot_squares(kernel_.row(i).data(), w.data(), cost_.cols());
+      y[i] = loops_.dot_squares(k + (i - rows.begin) * n, weights.data(), n);
   });
   return y;
 }
 
-Matrix ScaledKernel::scaled(const Vector& left, const Vector& right) const {
+template <class T>
+Matrix ScaledKernel<T>::times(const Matrix& y) const {
   ++counts_.products;
-  Matrix out(cost_.rows(), cost_.cols());
-  for_pieces(cost_.rows(), threads_, [&](Index, Rows rows) {
-    for (Index i = rows.begin; i < rows.end; ++i)
-      out.row(i) = left[i] * kernel_.row(i).cwiseProduct(right.transpose());
+  Matrix product(costs_.rows(), y.cols());
+  for_blocks([&](Index first, const RowMatrix<T>& block) {
+    if constexpr (std::is_same_v<T, double>)
+      product.middleRows(first, block.rows()) = linalg::multiply(block, y);
+    else
+      product.middleRows(first, block.rows()) = linalg::multiply(block.template cast<double>(), y);
+  });
+  return product;
+}
+
+template <class T>
+Matrix ScaledKernel<T>::scaled(const Vector& left, const Vector& right) const {
+  ++counts_.products;
+  const Index n = costs_.columns();
+  Matrix out(costs_.rows(), n);
+  sweep([&](Index, Rows rows, const T* k) {
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      const Eigen::Map<const Eigen::Matrix<T, 1, Eigen::Dynamic>> row(k + (i - rows.begin) * n, n);
+      out.row(i) = left[i] * row.template cast<double>().cwiseProduct(right.transpose());
+    }
   });
   return out;
 }
 
-Vector ScaledKernel::add_up(const Matrix& parts) const {
-  Vector sum = Vector::Zero(parts.cols());
-  for (Index k = 0; k < parts.rows(); ++k) sum += parts.row(k).transpose();
-  return sum;
-}
-
-void ScaledKernel::keep_in_range() {
+template <class T>
+void ScaledKernel<T>::keep_in_range() {
   // The largest entry of a row of K is about 1, so a is about p.
-  if (in_safe_range(a.cwiseQuotient(p_)) && in_safe_range(b)) return;
-  v_.array() += b.array().log2();
+  if (in_safe_range<T>(a.cwiseQuotient(p_)) && in_safe_range<T>(b)) return;
+  v_ = columns();
   rebuild();
 }
 
-Vector ScaledKernel::columns() const {
+template <class T>
+Vector ScaledKernel<T>::columns() const {
   return v_.array() + b.array().log2();
 }
 
-void ScaledKernel::set_columns(const Vector& potentials) {
+template <class T>
+void ScaledKernel<T>::set_columns(const Vector& potentials) {
   b = (potentials - v_).unaryExpr([](double x) { return std::exp2(x); });
-  if (in_safe_range(b)) return;
+  if (in_safe_range<T>(b)) return;
   v_ = potentials;
   rebuild();
 }
 
-double ScaledKernel::dual() const {
+template <class T>
+double ScaledKernel<T>::dual() const {
   return p_.dot(u_ + a.array().log2().matrix()) + q_.dot(columns());
 }
 
-void ScaledKernel::potentials(Vector& f, Vector& g) const {
+template <class T>
+void ScaledKernel<T>::potentials(Vector& f, Vector& g) const {
   f = (u_.array() + a.array().log2()) / scale_;
-  g = (v_.array() + b.array().log2()) / scale_;
+  g = columns() / scale_;
 }
 
-double ScaledKernel::measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
-                             Vector& columns) {
+template <class T>
+double ScaledKernel<T>::measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
+                                Vector& columns) {
+  const Index m = costs_.rows(), n = costs_.columns();
   scale_ = std::numbers::log2e / lambda;
   u_ = f * scale_;
   v_ = g * scale_;
-  rows.resize(cost_.rows());
-  Vector costs(cost_.rows());
-  for_pieces(cost_.rows(), threads_, [&](Index, Rows block) {
-    for (Index i = block.begin; i < block.end; ++i) {
-      const double* c = cost_.row(i).data();
-      double* k = kernel_.row(i).data();
-      rows[i] = simd::exp2_row(c, v_.data(), scale_, u_[i], k, cost_.cols());
-      costs[i] = simd::dot(k, c, cost_.cols());
-    }
+  a = Vector::Ones(m);
+  b = Vector::Ones(n);
+  rows.resize(m);
+  Vector costs(m);
+  ColumnSums<T> sums = column_sums();
+  sweep_costs([&](Index piece, Index i, const T* c, T* k) {
+    rows[i] = loops_.exp2_row(c, v_.data(), scale_, u_[i], k, n);
+    costs[i] = loops_.dot(k, c, n);
+    sums.add(piece, k, 1, &a[i]);  // one
   });
-  a = Vector::Ones(cost_.rows());
-  b = Vector::Ones(cost_.cols());
-  columns = transpose_times(a);
-  ++counts_.exponentials;
+  columns = sums.total();
   return costs.sum();
 }
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Kernel> make_kernel(const Costs<T>& costs, const Vector& p, const Vector& q,
+                                    int threads) {
+  return std::make_unique<ScaledKernel<T>>(costs, p, q, threads);
+}
+
+template std::unique_ptr<Kernel> make_kernel(const Costs<double>&, const Vector&, const Vector&,
+                                             int);
+template std::unique_ptr<Kernel> make_kernel(const Costs<float>&, const Vector&, const Vector&,
+                                             int);
 
 }  // namespace remblai

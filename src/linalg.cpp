@@ -94,6 +94,19 @@ Matrix multiply(const Matrix& a, const Matrix& b, Op op_a, Op op_b) {
   return c;
 }
 
+void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c) {
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
+              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
+              stride(b.cols()), 0, c.data(), stride(c.cols()));
+}
+
+void rows_times_transpose(const FloatMatrix& a, Index first, const FloatMatrix& b, float alpha,
+                          FloatMatrix& c) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
+              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
+              stride(b.cols()), 0, c.data(), stride(c.cols()));
+}
+
 Matrix gram(const Matrix& a) {
   return symmetric_product(a, CblasTrans, a.cols(), a.rows());
 }

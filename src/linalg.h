@@ -22,6 +22,12 @@ enum class Op { none, transpose };
 /// C = alpha op(A) op(B) + beta C. C must have its size, and may not alias A or B.
 void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta, Matrix& c);
 
+/// C = alpha A[first ... first + rows of C] B', in double or float.
+void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c);
+using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+void rows_times_transpose(const FloatMatrix& a, Index first, const FloatMatrix& b, float alpha,
+                          FloatMatrix& c);
+
 /// op(A) op(B).
 Matrix multiply(const Matrix& a, const Matrix& b, Op op_a = Op::none, Op op_b = Op::none);
 

@@ -29,6 +29,7 @@ void Options::validate() const {
           "a finite number, 0 or more");
   require(neighbours >= 1, "neighbours", neighbours, "1 or more");
   require(threads >= 0 && threads <= 1024, "threads", threads, "between 0 and 1024");
+  require(not_negative(memory), "memory", memory, "a finite number, 0 or more");
   require(seed >= 0, "seed", seed, "0 or more");
 }
 

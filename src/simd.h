@@ -10,24 +10,36 @@ namespace remblai::simd {
 /// 1000.
 void exp2(const double* x, double* y, Index n);
 
-/// max_j (v_j - s c_j), -infinity for n = 0.
-double shifted_max(const double* c, const double* v, double s, Index n);
+/// The loops over rows of the kernel, for entries of type T: double or float. Exponents are
+/// computed and sums returned in double whatever T is; sums over a row of floats are made in
+/// stretches.
+template <class T>
+struct Loops {
+  /// max_j (v_j - s c_j), -infinity for n = 0.
+  double (*shifted_max)(const T* c, const double* v, double s, Index n);
 
-/// k_j = 2^(v_j - s c_j + shift), with exp2's contract. Returns the sum of k.
-double exp2_row(const double* c, const double* v, double s, double shift, double* k, Index n);
+  /// k_j = 2^(v_j - s c_j + shift). Returns the sum of k. In double with exp2's contract; in float
+  /// the relative error is below 2e-7 for exponents in [-125, 125], the power is 0 below -125 and
+  /// 2^125 above 125. k may be c.
+  double (*exp2_row)(const T* c, const double* v, double s, double shift, T* k, Index n);
 
-double dot(const double* a, const double* b, Index n);
+  double (*dot)(const T* a, const T* b, Index n);
 
-/// sum_j k_j^2 w_j.
-double dot_squares(const double* k, const double* w, Index n);
+  /// sum_j k_j^2 w_j.
+  double (*dot_squares)(const T* k, const T* w, Index n);
 
-/// out_i = sum_j k_ij b_j for the four rows that start at k, k + stride, ...
-void dot_rows4(const double* k, Index stride, const double* b, Index n, double out[4]);
+  /// out_i = sum_j k_ij b_j for the four rows that start at k, k + stride, ...
+  void (*dot_rows4)(const T* k, Index stride, const T* b, Index n, double* out);
 
-/// t_j += sum_i a_i k_ij for the same four rows.
-void add_rows4(const double* k, Index stride, const double a[4], double* t, Index n);
+  /// t_j += sum_i a_i k_ij for the same four rows.
+  void (*add_rows4)(const T* k, Index stride, const T* a, T* t, Index n);
 
-/// t_j += a k_j.
-void add_row(const double* k, double a, double* t, Index n);
+  /// t_j += a k_j.
+  void (*add_row)(const T* k, T a, T* t, Index n);
+};
+
+/// Those for this processor.
+template <class T>
+const Loops<T>& loops();
 
 }  // namespace remblai::simd

@@ -9,11 +9,13 @@
 #include <deque>
 #include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "costs.h"
 #include "kernel.h"
 #include "linalg.h"
-#include "pairs.h"
+#include "memory.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"
 
@@ -64,6 +66,35 @@ class Anderson {
 
 }  // namespace
 
+struct Transport::Pairs {
+  // From points (x, z, stored) or from a matrix of costs.
+  template <class... Arguments>
+  explicit Pairs(Precision precision, const Arguments&... arguments)
+      : costs(precision == Precision::float64 ? AnyCosts(Costs<double>(arguments...))
+                                              : AnyCosts(Costs<float>(arguments...))) {}
+
+  Index rows() const {
+    return std::visit([](const auto& c) { return c.rows(); }, costs);
+  }
+  Index columns() const {
+    return std::visit([](const auto& c) { return c.columns(); }, costs);
+  }
+  double largest() const {
+    return std::visit([](const auto& c) { return c.largest(); }, costs);
+  }
+  double between(const Vector& alpha, const Vector& beta) const {
+    return std::visit([&](const auto& c) { return c.between(alpha, beta); }, costs);
+  }
+  void make_kernel(const Vector& p, const Vector& q, int threads) {
+    kernel =
+        std::visit([&](const auto& c) { return remblai::make_kernel(c, p, q, threads); }, costs);
+  }
+
+  using AnyCosts = std::variant<Costs<double>, Costs<float>>;
+  AnyCosts costs;
+  std::unique_ptr<Kernel> kernel;  // the plan, at the end of a solve
+};
+
 // One solve. With b = q/(K' a) the dual is a concave function of log a alone:
 //   phi(log a) = <p, log a> + <q, log b>   (per lambda),  gradient p - r,  r = a * (K b),
 //   -Hessian   = diag(r) - P diag(1/q) P',  P = diag(a) K diag(b).
@@ -74,7 +105,7 @@ class Solver {
         options_(options),
         p_(problem.p_),
         q_(problem.q_),
-        kernel_(problem.cost_, p_, q_, problem.threads_, problem.kernel_) {}
+        kernel_(*problem.pairs_->kernel) {}
 
   TransportResult run(double lambda);
 
@@ -94,7 +125,7 @@ class Solver {
   const TransportOptions& options_;
   const Vector& p_;
   const Vector& q_;
-  ScaledKernel kernel_;
+  Kernel& kernel_;
   int newton_steps_ = 0;
   bool factor_ = false;  // conjugate gradients have become the longer way
   bool stopped_ = false;
@@ -129,7 +160,7 @@ double Solver::first_stage(double lambda) {
   }
   double stage = lambda;
   if (options_.solver != SolverChoice::sinkhorn)
-    while (problem_.largest_cost_ > 16 * stage) stage *= 2;
+    while (problem_.pairs_->largest() > 16 * stage) stage *= 2;
   kernel_.start(stage, Vector::Zero(q_.size()));
   return stage;
 }
@@ -162,8 +193,8 @@ bool Solver::reach(double tolerance) {
 }
 
 // Sinkhorn is a fixed-point iteration t = T(y) on the potentials of the columns. The next y is the
-// combination of the last t whose residual t - y is shortest. An iterate that lowers the dual, which
-// T itself never does, is taken back, and the memory with it.
+// combination of the last t whose residual t - y is shortest. An iterate that lowers the dual,
+// which T itself never does, is taken back, and the memory with it.
 bool Solver::reach_by_anderson(double tolerance) {
   Anderson memory;
   Vector y = kernel_.columns(), safe = y;
@@ -303,7 +334,7 @@ void Solver::certify(double lambda, TransportResult& result) {
   double divergence = kept_rows.dot(x.array().log().matrix()) +
                       kept_columns.dot(y.array().log().matrix()) + mass - 1;
   if (tau > 0 && tau < 1) {
-    const double moved_cost = alpha.dot(problem_.cost_ * beta) / tau;
+    const double moved_cost = problem_.pairs_->between(alpha, beta) / tau;
     divergence += -x_log_x(1 - tau) + alpha.unaryExpr(x_log_x).sum() +
                   beta.unaryExpr(x_log_x).sum() - 2 * x_log_x(tau) -
                   (alpha.dot(f) + beta.dot(g) - moved_cost) / lambda;
@@ -318,34 +349,40 @@ void Solver::certify(double lambda, TransportResult& result) {
       result.converged && result.source_error <= limit && result.target_error <= limit;
 }
 
-Transport::Transport(Vector p, Vector q, int threads)
-    : p_(std::move(p)), q_(std::move(q)), threads_(std::max(1, threads)) {
+Transport::Transport(Vector p, Vector q, const EngineOptions& engine)
+    : p_(std::move(p)), q_(std::move(q)), engine_(engine) {
+  engine_.threads = std::max(1, engine_.threads);
   for (const Vector* weights : {&p_, &q_})
     if (weights->size() == 0 || !(weights->minCoeff() > 0) ||
         !(std::abs(weights->sum() - 1) < 1e-9))
       throw Error("weights: not positive with sum 1; the function transport() takes any weights");
 }
 
+Transport::~Transport() = default;
+
 void Transport::set_points(const Matrix& x, const Matrix& z) {
   if (x.cols() != z.cols())
     throw Error(
         fmt::format("points: {} and {} coordinates; both sides need the same", x.cols(), z.cols()));
-  squared_distances(x, z, cost_);
-  check_cost();
+  require_finite(x, "points");
+  require_finite(z, "points");
+  if (engine_.memory == 0) engine_.memory = available_memory() / 2;
+  const double each = engine_.precision == Precision::float64 ? 16 : 8;
+  const double needed = each * static_cast<double>(x.rows()) * static_cast<double>(z.rows());
+  use(std::make_unique<Pairs>(engine_.precision, x, z, needed <= engine_.memory));
 }
 
 void Transport::set_cost(Matrix cost) {
-  cost_ = std::move(cost);
-  check_cost();
+  require_finite(cost, "cost");
+  use(std::make_unique<Pairs>(engine_.precision, cost));
 }
 
-void Transport::check_cost() {
-  if (cost_.rows() != p_.size() || cost_.cols() != q_.size())
+void Transport::use(std::unique_ptr<Pairs> pairs) {
+  if (pairs->rows() != p_.size() || pairs->columns() != q_.size())
     throw Error(
         fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree",
-                    cost_.rows(), cost_.cols(), p_.size(), q_.size()));
-  require_finite(cost_, "cost");
-  largest_cost_ = cost_.maxCoeff();
+                    pairs->rows(), pairs->columns(), p_.size(), q_.size()));
+  pairs_ = std::move(pairs);
 }
 
 void Transport::start_from(Vector g) {
@@ -364,21 +401,21 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
                     lambda));
   if (!(options.tolerance > 0))
     throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
-  if (cost_.size() == 0)
-    throw Error("cost: none was set; call set_cost or set_points before solve");
+  if (!pairs_) throw Error("cost: none was set; call set_cost or set_points before solve");
+  pairs_->make_kernel(p_, q_, engine_.threads);
   return Solver(*this, options).run(lambda);
 }
 
 Matrix Transport::plan_times(const Matrix& y) const {
-  return linalg::multiply(kernel_, y);
+  return pairs_->kernel->times(y);
 }
 
 Matrix Transport::plan() const {
-  return kernel_;
+  return pairs_->kernel->scaled(Vector::Ones(p_.size()), Vector::Ones(q_.size()));
 }
 
 TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options, int threads) {
+                        const TransportOptions& options, const EngineOptions& engine) {
   require_finite(cost, "cost");
   // The cost says how many points there are; the weights are checked like those of a domain.
   const Domain source{Matrix::Zero(cost.rows(), 1), {}, p};
@@ -390,7 +427,7 @@ TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, do
   const std::vector<Index> rows = positive_entries(all_p);
   const std::vector<Index> columns = positive_entries(all_q);
 
-  Transport problem(all_p(rows), all_q(columns), threads);
+  Transport problem(all_p(rows), all_q(columns), engine);
   problem.set_cost(cost(rows, columns));
   const double none = -std::numeric_limits<double>::infinity();
   TransportPlan out;

@@ -42,44 +42,90 @@ TEST(Simd, Exp2AtTheEnds) {
   EXPECT_EQ(y[7], std::exp2(1000));
 }
 
-TEST(Simd, EveryKernelEqualsThePlainLoopAtEveryLength) {
+template <class T>
+class SimdLoops : public testing::Test {};
+using Types = testing::Types<double, float>;
+TYPED_TEST_SUITE(SimdLoops, Types);
+
+TYPED_TEST(SimdLoops, EqualPlainLoopsAtEveryLength) {
+  using T = TypeParam;
+  using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+  const double error = std::is_same_v<T, double> ? 1e-13 : 3e-6;
+  const simd::Loops<T>& loops = simd::loops<T>();
   for (Index n = 0; n <= 37; ++n) {
-    const Matrix k = test::random_matrix(4, n, 1).cwiseAbs();
-    const Vector v = test::random_matrix(n, 1, 2).col(0);
+    const Rows entries = test::random_matrix(4, n, 1).cwiseAbs().cast<T>();
+    const Matrix k = entries.template cast<double>();
+    const Vector v = test::random_matrix(n, 1, 2).col(0).cast<T>().template cast<double>();
+    const Column w = v.cast<T>();
     const double s = 1.7, shift = -0.3;
     double largest = -std::numeric_limits<double>::infinity();
     for (Index j = 0; j < n; ++j) largest = std::max(largest, v[j] - s * k(0, j));
-    const double found = simd::shifted_max(k.data(), v.data(), s, n);
+    const double found = loops.shifted_max(entries.data(), v.data(), s, n);
     if (n == 0) {
       EXPECT_EQ(found, largest);
     } else {
       EXPECT_NEAR(found, largest, 1e-14);
     }
 
-    Vector e(n);
-    const double sum = simd::exp2_row(k.data(), v.data(), s, shift, e.data(), n);
+    Column e(n);
+    const double sum = loops.exp2_row(entries.data(), v.data(), s, shift, e.data(), n);
     double truth = 0;
     for (Index j = 0; j < n; ++j) {
-      EXPECT_NEAR(e[j], std::exp2(v[j] - s * k(0, j) + shift), 1e-14);
+      const double power = std::exp2(v[j] - s * k(0, j) + shift);
+      EXPECT_NEAR(e[j], power, error * power);
       truth += e[j];
     }
     EXPECT_NEAR(sum, truth, 1e-13);
 
-    EXPECT_NEAR(simd::dot(k.data(), v.data(), n), k.row(0).dot(v), 1e-13);
-    EXPECT_NEAR(simd::dot_squares(k.data(), v.data(), n), k.row(0).cwiseAbs2().dot(v), 1e-13);
+    EXPECT_NEAR(loops.dot(entries.data(), w.data(), n), k.row(0).dot(v), error);
+    EXPECT_NEAR(loops.dot_squares(entries.data(), w.data(), n), k.row(0).cwiseAbs2().dot(v),
+                5 * error);
     double out[4];
-    simd::dot_rows4(k.data(), n, v.data(), n, out);
-    for (Index i = 0; i < 4; ++i) EXPECT_NEAR(out[i], k.row(i).dot(v), 1e-13);
+    loops.dot_rows4(entries.data(), n, w.data(), n, out);
+    for (Index i = 0; i < 4; ++i) EXPECT_NEAR(out[i], k.row(i).dot(v), error);
 
-    const double a[4] = {1, -2, 0.5, 3};
-    Vector t = v, expected = v;
-    simd::add_rows4(k.data(), n, a, t.data(), n);
-    for (Index i = 0; i < 4; ++i) expected += a[i] * k.row(i).transpose();
-    EXPECT_LE((t - expected).lpNorm<1>(), 1e-12);
-    t = v;
-    simd::add_row(k.data(), 2.5, t.data(), n);
-    EXPECT_LE((t - v - 2.5 * k.row(0).transpose()).lpNorm<1>(), 1e-12);
+    const T a[4] = {1, -2, 0.5, 3};
+    Column t = w;
+    Vector expected = v;
+    loops.add_rows4(entries.data(), n, a, t.data(), n);
+    for (Index i = 0; i < 4; ++i) expected += static_cast<double>(a[i]) * k.row(i).transpose();
+    EXPECT_LE((t.template cast<double>() - expected).template lpNorm<1>(), 10 * error);
+    t = w;
+    loops.add_row(entries.data(), T(2.5), t.data(), n);
+    EXPECT_LE((t.template cast<double>() - v - 2.5 * k.row(0).transpose()).template lpNorm<1>(),
+              10 * error);
   }
+}
+
+TEST(Simd, FloatPowersOfExponentsInDouble) {
+  // Exponents of many digits that nearly cancel, as at small lambda.
+  Index n = 20001;
+  Eigen::VectorXf c(n), k(n);
+  Vector v(n);
+  for (Index j = 0; j < n; ++j) {
+    c[j] = static_cast<float>(j % 97) + 0.37f;
+    v[j] = 1e4 * static_cast<double>(c[j]) - 130 + 260.0 * static_cast<double>(j) / 20000;
+  }
+  const double sum = simd::loops<float>().exp2_row(c.data(), v.data(), 1e4, 0, k.data(), n);
+  double total = 0;
+  for (Index j = 0; j < n; ++j) {
+    const double x = v[j] - 1e4 * static_cast<double>(c[j]);
+    const double truth = x < -125 ? 0 : std::exp2(std::min(x, 125.0));
+    if (std::abs(x + 125) < 1e-4) continue;
+    EXPECT_LE(std::abs(static_cast<double>(k[j]) - truth), 2e-7 * truth) << x;
+    total += static_cast<double>(k[j]);
+  }
+  EXPECT_NEAR(sum, total, 1e-6 * total);
+}
+
+// Ones and a small number: a running sum in float would stop growing.
+TEST(Simd, LongSumsOfFloatsKeepTheirDigits) {
+  const Index n = 1 << 22;
+  const Eigen::VectorXf ones = Eigen::VectorXf::Ones(n),
+                        values = Eigen::VectorXf::Constant(n, 0.1f);
+  const double truth = static_cast<double>(n) * static_cast<double>(0.1f);
+  EXPECT_NEAR(simd::loops<float>().dot(ones.data(), values.data(), n), truth, 1e-6 * truth);
 }
 
 }  // namespace

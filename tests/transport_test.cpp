@@ -173,12 +173,80 @@ TEST(Transport, AWarmStartFromAFarCostIsNoWorseThanACold) {
 
 TEST(Transport, TheSameBitsForEveryNumberOfThreads) {
   const Matrix cost = random_cost(400, 300, 19);  // large enough to be shared out
-  const TransportPlan one = transport(cost, {}, {}, 0.01, {}, 1);
+  const TransportPlan one = transport(cost, {}, {}, 0.01, {}, {.threads = 1});
   for (const int threads : {2, 3, 7}) {
-    const TransportPlan more = transport(cost, {}, {}, 0.01, {}, threads);
+    const TransportPlan more = transport(cost, {}, {}, 0.01, {}, {.threads = threads});
     EXPECT_TRUE(one.f == more.f && one.g == more.g && one.plan == more.plan) << threads;
     EXPECT_EQ(one.result.gap, more.result.gap);
   }
+}
+
+TEST(Transport, EverySolverEndsInTheSamePlan) {
+  const Matrix cost = random_cost(60, 50, 3);
+  for (const double lambda : {1.0, 0.1, 0.02}) {
+    Matrix first;
+    for (const SolverChoice solver : {SolverChoice::automatic, SolverChoice::sinkhorn,
+                                      SolverChoice::anderson, SolverChoice::newton}) {
+      Transport problem(uniform(60), uniform(50));
+      problem.set_cost(cost);
+      const TransportResult result =
+          problem.solve(lambda, {.tolerance = 1e-9, .solver = solver, .keep_going = {}});
+      EXPECT_TRUE(result.converged) << name(solver) << " at " << lambda;
+      EXPECT_LE(std::max(result.source_error, result.target_error), 1.1e-9) << name(solver);
+      if (first.size() == 0) first = problem.plan();
+      EXPECT_LE((problem.plan() - first).lpNorm<1>(), 1e-7) << name(solver) << " at " << lambda;
+      EXPECT_EQ(result.newton_steps > 0 && solver == SolverChoice::sinkhorn, false);
+      EXPECT_EQ(result.passes,
+                result.by_kind.sinkhorn + result.by_kind.products + result.by_kind.exponentials);
+    }
+  }
+}
+
+TEST(Transport, ExtrapolationSavesIterations) {
+  const Matrix cost = random_cost(80, 80, 5);
+  const auto iterations = [&](SolverChoice solver) {
+    Transport problem(uniform(80), uniform(80));
+    problem.set_cost(cost);
+    return problem.solve(0.02, {.tolerance = 1e-8, .solver = solver, .keep_going = {}})
+        .by_kind.sinkhorn;
+  };
+  EXPECT_LT(2 * iterations(SolverChoice::anderson), iterations(SolverChoice::sinkhorn));
+}
+
+// Points in many dimensions, so that blocks are made by a product worth the name.
+TEST(Transport, WhatDoesNotFitTheMemoryIsMadeBlockByBlock) {
+  const Matrix x = test::random_matrix(130, 20, 1), z = test::random_matrix(90, 20, 2);
+  const Vector p = test::random_weights(130, 3), q = test::random_weights(90, 4);
+  for (const double lambda : {5.0, 0.5}) {
+    Transport stored(p, q), streamed(p, q, {.memory = 1});
+    stored.set_points(x, z);
+    streamed.set_points(x, z);
+    const TransportResult a = stored.solve(lambda), b = streamed.solve(lambda);
+    EXPECT_TRUE(b.converged);
+    EXPECT_NEAR(a.cost, b.cost, 1e-6 * a.cost);
+    EXPECT_NEAR(a.entropy, b.entropy, 1e-5 * std::abs(a.entropy));
+    EXPECT_GE(b.gap, 0);
+    EXPECT_LE((stored.plan() - streamed.plan()).lpNorm<1>(), 1e-5);
+    EXPECT_LE(test::difference(stored.plan_times(z), streamed.plan_times(z)), 1e-6);
+    EXPECT_LE(test::difference(streamed.plan() * z, streamed.plan_times(z)), 1e-13);
+  }
+}
+
+TEST(Transport, FloatsMeetTheirMarginalsToo) {
+  const Matrix x = test::random_matrix(130, 20, 1), z = test::random_matrix(90, 20, 2);
+  for (const double memory : {1e9, 1.0})
+    for (const double lambda : {5.0, 0.5}) {
+      Transport in_double(uniform(130), uniform(90));
+      Transport in_float(uniform(130), uniform(90),
+                         {.precision = Precision::float32, .memory = memory});
+      in_double.set_points(x, z);
+      in_float.set_points(x, z);
+      const TransportResult a = in_double.solve(lambda);
+      const TransportResult b = in_float.solve(lambda, {.tolerance = 1e-5, .keep_going = {}});
+      EXPECT_TRUE(b.converged) << lambda;
+      EXPECT_NEAR(a.cost, b.cost, 1e-4 * a.cost);
+      EXPECT_LE((in_double.plan() - in_float.plan()).lpNorm<1>(), 1e-3) << lambda;
+    }
 }
 
 TEST(Transport, TinyWeightsAreMet) {

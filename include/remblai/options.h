@@ -15,6 +15,7 @@ enum class KnnMetric { model, euclidean };
 enum class Preprocess { none, l2, zscore };
 enum class InnerTolerance { adaptive, tight };
 enum class SolverChoice { automatic, sinkhorn, anderson, newton };
+enum class Precision { float64, float32 };
 
 /// The spelling of each value of an enum, in order; the same in C++, on the command line and in
 /// files.
@@ -41,6 +42,10 @@ constexpr std::array<std::string_view, 4> names(SolverChoice) {
   return {"auto", "sinkhorn", "anderson", "newton"};
 }
 
+constexpr std::array<std::string_view, 2> names(Precision) {
+  return {"double", "float"};
+}
+
 template <class Enum>
 constexpr std::string_view name(Enum value) {
   return names(value)[static_cast<std::size_t>(value)];
@@ -60,10 +65,12 @@ struct Options {
   double outer_tolerance = 1e-3;
   InnerTolerance inner = InnerTolerance::adaptive;
   SolverChoice solver = SolverChoice::automatic;
+  Precision precision = Precision::float64;
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;
   Preprocess preprocess = Preprocess::none;
   int threads = 0;
+  double memory = 0;
   int seed = 0;
 
   /// Throws Error naming the option, its value and the range.
@@ -90,11 +97,16 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "makes all steps");
   visit("inner", o.inner, "plans before the last step: adaptive tolerance, or tight");
   visit("solver", o.solver, "how plans are found: auto goes by what the iterations show");
+  visit("precision", o.precision,
+        "of the matrices of all pairs; potentials and sums are double in either");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
   visit("preprocess", o.preprocess,
         "l2: points to unit length; zscore: columns to mean 0, deviation 1 over both domains");
   visit("threads", o.threads, "threads; 0 is one for each core");
+  visit("memory", o.memory,
+        "GiB for matrices of all pairs, which are made block by block when they do not fit; 0 is "
+        "half of the free memory");
   visit("seed", o.seed,
         "0 starts from the independent coupling, another number from a random perturbation of it");
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "remblai/options.h"
 #include "remblai/types.h"
@@ -18,6 +19,15 @@ struct TransportOptions {
   SolverChoice solver = SolverChoice::automatic;
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going;
+};
+
+/// Where and how the matrices of all pairs are kept.
+struct EngineOptions {
+  int threads = 1;
+  /// float32 halves memory and time of a pass. Costs are then rounded to 1e-7 of the largest, and
+  /// marginals can be met to about 1e-6, not better.
+  Precision precision = Precision::float64;
+  double memory = 0;  ///< bytes; 0 is half of what is free when the first points are set
 };
 
 /// Sweeps over the matrix, by what they do.
@@ -44,18 +54,20 @@ struct TransportResult {
 };
 
 /// One entropic problem after another between the same two weighted sets. The potentials of the
-/// last solve are the start of the next, so a sequence of nearby costs is cheap. Holds two m x n
-/// matrices. The same bits come out for every number of threads.
+/// last solve are the start of the next, so a sequence of nearby costs is cheap. Costs and plan,
+/// two m x n matrices, are stored while they fit the memory; between points they need not be: then
+/// every pass makes them anew, block by block. The same bits come out for every number of threads,
+/// but where a Newton step factorises its matrix by a BLAS whose bits depend on its own.
 class Transport {
  public:
   /// Weights strictly positive, each summing to 1.
-  Transport(Vector p, Vector q, int threads = 1);
-
-  /// Bytes that an m x n problem will hold.
-  static double bytes(Index m, Index n) { return 16.0 * static_cast<double>(m * n); }
+  Transport(Vector p, Vector q, const EngineOptions& engine = {});
+  ~Transport();
 
   /// c_ij = |x_i - z_j|^2 between rows. O(m n d).
   void set_points(const Matrix& x, const Matrix& z);
+
+  /// Is always stored.
   void set_cost(Matrix cost);
 
   /// Potentials g to start the next solve from, in place of those of the last one.
@@ -75,14 +87,13 @@ class Transport {
 
  private:
   friend class Solver;
-  void check_cost();
+  struct Pairs;  // costs and plan
+  void use(std::unique_ptr<Pairs> pairs);
 
   Vector p_, q_;
-  int threads_;
-  Matrix cost_;
-  double largest_cost_ = 0;
-  Matrix kernel_;  // exp((f + g - c)/lambda) at the end of a solve
-  Vector f_, g_;   // empty before the first solve
+  EngineOptions engine_;
+  std::unique_ptr<Pairs> pairs_;
+  Vector f_, g_;  // empty before the first solve
   Vector row_sums_, column_sums_;
 };
 
@@ -93,6 +104,6 @@ struct TransportPlan {
   TransportResult result;
 };
 TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options = {}, int threads = 1);
+                        const TransportOptions& options = {}, const EngineOptions& engine = {});
 
 }  // namespace remblai

@@ -11,8 +11,8 @@
 namespace remblai::cli_test {
 namespace {
 
-const Words commands{"adapt", "fit",  "map",       "predict",   "evaluate",
-                     "info",  "demo", "reproduce", "completion"};
+const Words commands{"adapt", "fit",  "map",       "predict", "evaluate",
+                     "info",  "demo", "reproduce", "bench",   "completion"};
 
 /// What bash would offer after this line; the last word is being typed.
 Words completions(const Words& words) {

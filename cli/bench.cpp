@@ -1,0 +1,150 @@
+// remblai bench: one problem timed, so that anyone can repeat a comparison.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+#include "commands.h"
+#include "files.h"
+#include "progress.h"
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/threads.h"
+#include "remblai/transport.h"
+#include "remblai/version.h"
+
+namespace remblai::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string what, cost, out;
+  Options options;
+  int repeat = 3;
+  bool json = false;
+};
+
+struct Timing {
+  TransportResult result;
+  std::vector<double> seconds;
+  Vector f, g;
+
+  double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
+};
+
+Timing time_transport(const Arguments& arguments, const Matrix& cost, int threads) {
+  const auto uniform = [](Index n) { return Vector::Constant(n, 1.0 / static_cast<double>(n)); };
+  const Interrupt interrupt(false);
+  Timing timing;
+  TransportOptions options;
+  options.tolerance = arguments.options.tolerance;
+  options.solver = arguments.options.solver;
+  options.keep_going = [](int, double) { return !Interrupt::requested(); };
+  for (int round = 0; round < arguments.repeat && !timing.result.stopped; ++round) {
+    Transport problem(uniform(cost.rows()), uniform(cost.cols()),
+                      {.threads = threads, .precision = arguments.options.precision});
+    problem.set_cost(cost);
+    const Stopwatch watch;
+    timing.result = problem.solve(arguments.options.lambda, options);
+    timing.seconds.push_back(watch.seconds());
+    timing.f = problem.f();
+    timing.g = problem.g();
+  }
+  return timing;
+}
+
+Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const Timing& timing) {
+  const TransportResult& result = timing.result;
+  return {{"rows", cost.rows()},
+          {"columns", cost.cols()},
+          {"lambda", arguments.options.lambda},
+          {"largest_cost", cost.maxCoeff()},
+          {"tolerance", arguments.options.tolerance},
+          {"threads", threads},
+          {"solver", name(arguments.options.solver)},
+          {"precision", name(arguments.options.precision)},
+          {"seconds", timing.best()},
+          {"all_seconds", timing.seconds},
+          {"iterations",
+           {{"sinkhorn", result.by_kind.sinkhorn},
+            {"newton", result.newton_steps},
+            {"products", result.by_kind.products},
+            {"exponentials", result.by_kind.exponentials}}},
+          {"source_error", result.source_error},
+          {"target_error", result.target_error},
+          {"gap", result.gap},
+          {"cost", result.cost},
+          {"converged", result.converged},
+          {"version", version()},
+          {"build", build()}};
+}
+
+void print_text(const Arguments& arguments, const Matrix& cost, int threads, const Timing& timing) {
+  const TransportResult& result = timing.result;
+  fmt::print("{} x {}, lambda {:g} (largest cost / lambda {:.3g}), {} thread{}, {}, solver {}\n",
+             cost.rows(), cost.cols(), arguments.options.lambda,
+             cost.maxCoeff() / arguments.options.lambda, threads, threads == 1 ? "" : "s",
+             name(arguments.options.precision), name(arguments.options.solver));
+  fmt::print("{:.6f} s, the best of {}\n", timing.best(), timing.seconds.size());
+  fmt::print("{} Sinkhorn iterations, {} Newton steps, {} products, {} passes of exponentials\n",
+             result.by_kind.sinkhorn, result.newton_steps, result.by_kind.products,
+             result.by_kind.exponentials);
+  fmt::print("L1 errors of the marginals {:.2e} and {:.2e}, gap at most {:.2e}{}\n",
+             result.source_error, result.target_error, result.gap,
+             result.converged ? "" : ": NOT CONVERGED");
+}
+
+int run(const Arguments& arguments) {
+  arguments.options.validate();
+  if (!(arguments.options.lambda > 0))
+    throw Error(fmt::format("--lambda: {} is not positive", arguments.options.lambda));
+  if (arguments.repeat < 1)
+    throw Error(fmt::format("--repeat: {} is less than 1", arguments.repeat));
+  if (!arguments.out.empty()) require_writable(arguments.out, ".npz");
+  const Matrix cost = io::read_points(arguments.cost);
+  const int threads = set_threads(arguments.options.threads);
+  const Timing timing = time_transport(arguments, cost, threads);
+  if (!arguments.out.empty()) io::write_npz(arguments.out, {{"f", timing.f}, {"g", timing.g}});
+  if (arguments.json)
+    fmt::print("{}\n", to_json(arguments, cost, threads, timing).dump(2));
+  else
+    print_text(arguments, cost, threads, timing);
+  if (timing.result.stopped) return Exit::interrupted;
+  return timing.result.converged ? Exit::success : Exit::not_converged;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->options.threads = 1;
+  CLI::App& command = *app.add_subcommand("bench", "time one transport problem");
+  command.footer(
+      "Weights are uniform. Reading the file is not timed; making the kernel, solving, and the "
+      "final check\nof both marginals on the potentials are.");
+  command.add_option("WHAT", arguments->what, "transport")->type_name("transport")->required();
+  add_file(command, "--cost", arguments->cost, "cost matrix, one row a source point")->required();
+  add_file(command, "--out", arguments->out,
+           "potentials f and g: the plan is exp((f_i + g_j - c_ij)/lambda)");
+  add_options(command, arguments->options,
+              {"lambda", "tolerance", "solver", "precision", "threads"});
+  command.get_option("--lambda")
+      ->description("entropy weight, in units of the cost")
+      ->default_str("")
+      ->required();
+  add_integer(command, "--repeat", arguments->repeat, "times to solve it; the best counts",
+              group::running);
+  add_json(command, arguments->json);
+  add_help(command);
+  command.callback([arguments, &action] {
+    if (arguments->what != "transport")
+      throw Error(fmt::format("bench: '{}' cannot be timed; give transport", arguments->what));
+    action = [arguments] { return run(*arguments); };
+  });
+}
+
+}  // namespace remblai::cli
