@@ -5,8 +5,9 @@
     make build
     peers/bin/python bench/compare.py --data DIR              # hours; --quick is a few minutes
 
-On Linux. DIR holds mnist/ (IDX files, gzipped or not) and office-caltech/decaf6/{dslr,webcam}.mat; what is not
-there is left out, and so is a peer that is not installed. Nothing is installed or downloaded here.
+DIR holds mnist/ (IDX files, gzipped or not) and office-caltech/decaf6/{dslr,webcam}.mat; what is not
+there is left out, and so is a peer that is not installed. Nothing is installed or downloaded here. It
+needs Linux.
 
 The rules. Every solver gets the same cost matrix in float64, the same cores (it is bound to them, and
 the usual variables for threads are set), and has to return a plan whose rows and columns both miss
@@ -219,7 +220,8 @@ def points_of(name: str, n: int, data: str) -> tuple[Any, Any]:
         sides = []
         for part in ("t10k", "train"):
             path = Path(data, "mnist", f"{part}-images-idx3-ubyte")
-            raw = path.read_bytes() if path.exists() else gzip.decompress(path.with_suffix(".gz").read_bytes())
+            packed = path.with_suffix(".gz")
+            raw = path.read_bytes() if path.exists() else gzip.decompress(packed.read_bytes())
             images = np.frombuffer(raw, np.uint8, offset=16).reshape(-1, 784)
             sides.append(images[random.choice(len(images), n, replace=False)] / 255)
         return sides[0], sides[1]
@@ -385,7 +387,7 @@ def say(text: str) -> None:
 
 
 def supervise(command: list[str], threads: int, patience: float, limit: float = 0) -> Ended:
-    """Runs a command on so many cores. It may be silent for `patience` seconds, after the event "solve" for `limit`."""
+    """Runs a command on so many cores. It may be silent for `patience` seconds, or `limit` in a solve."""
     count = str(threads)
     names = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
     environment = os.environ | {name + "_NUM_THREADS": count for name in names} | {
@@ -454,7 +456,8 @@ class Comparison:
 
     def program(self, arguments: list[str], threads: int) -> tuple[Ended, dict[str, Any]]:
         patience = self.options.limit * self.options.repeat + 30
-        ended = supervise([self.options.remblai, *arguments, "--threads", str(threads), "--json"], threads, patience)
+        command = [self.options.remblai, *arguments, "--threads", str(threads), "--json"]
+        ended = supervise(command, threads, patience)
         # 3: not converged, which for fit only says that all steps were made.
         return ended, json.loads("\n".join(ended.lines)) if ended.code in (0, 3) else {}
 
@@ -473,9 +476,10 @@ class Comparison:
             if not result:
                 return self.failure(ended)
             self.version = f"{result['version']} ({result['build']})"
-            error = max(self.report_of("check", "checked", folder, file="potentials.npz", **{"lambda": lambda_})["errors"])
-            outcome = Outcome("reached" if error <= TARGET else "missed", result["seconds"], error, ended.memory,
-                              f"tolerance {tolerance:.0e}", result)
+            job = {"file": "potentials.npz", "lambda": lambda_}
+            error = max(self.report_of("check", "checked", folder, **job)["errors"])
+            outcome = Outcome("reached" if error <= TARGET else "missed", result["seconds"], error,
+                              ended.memory, f"{tolerance:.0e}", result)
             if result["seconds"] > self.options.limit:
                 outcome.status = "timeout"
             if outcome.status != "missed":
@@ -487,12 +491,11 @@ class Comparison:
         done = ended.events("done")
         if not done:
             return self.failure(ended)
-        best = min(done, key=lambda event: event["error"] if math.isfinite(event["error"]) else math.inf)
-        last = done[-1]
-        if last["error"] <= TARGET:
-            return Outcome("reached", last["seconds"], last["error"], last["memory"], f"{last['setting']:.0e}")
-        return Outcome("timeout" if ended.late else "missed", best["seconds"], best["error"], best["memory"],
-                       f"{best['setting']:.3g}")
+        best, status = done[-1], "reached"
+        if not best["error"] <= TARGET:
+            best = min(done, key=lambda event: math.inf if math.isnan(event["error"]) else event["error"])
+            status = "timeout" if ended.late else "missed"
+        return Outcome(status, best["seconds"], best["error"], best["memory"], f"{best['setting']:.3g}")
 
     def run_transport(self, name: str, n: int, folder: Path) -> None:
         for ratio in self.options.ratios:
@@ -507,9 +510,9 @@ class Comparison:
                 row[peer] = (Outcome("timeout", note=f"not run: late at n = {smaller[0][1]}") if smaller
                              else self.peer_transport(peer, folder, 1 / ratio))
                 self.report(f"{name} n={n} R={ratio:g} {PEERS[peer].label}", row[peer])
-            if n == max(self.options.sizes) and row["remblai"].status == "reached" and len(os.sched_getaffinity(0)) > 1:
-                two = self.remblai_transport(folder, 1 / ratio, 2)
-                one = row["remblai"] if self.options.threads == 1 else self.remblai_transport(folder, 1 / ratio, 1)
+            two_cores = len(os.sched_getaffinity(0)) > 1
+            if n == max(self.options.sizes) and row["remblai"].status == "reached" and two_cores:
+                one, two = (self.remblai_transport(folder, 1 / ratio, threads) for threads in (1, 2))
                 self.scaling.append((name, n, ratio, one.seconds, two.seconds))
 
     def run_whole(self, name: str, n: int, folder: Path) -> None:
@@ -538,7 +541,8 @@ class Comparison:
         self.report(f"{name} n={n} remblai fit", row["remblai"])
 
     def report(self, what: str, outcome: Outcome) -> None:
-        say(f"{what}: {self.cell(outcome)}" + (f" (error {outcome.error:.1e})" if outcome.error <= TARGET else ""))
+        error = f" (error {outcome.error:.1e})" if outcome.error <= TARGET else ""
+        say(f"{what}: {self.cell(outcome)}{error}{' ' if outcome.note else ''}{outcome.note}")
 
     def run(self) -> None:
         options = self.options
@@ -546,7 +550,8 @@ class Comparison:
             self.missing(PEERS[name].label, PEERS[name].module, PEERS[name].pip) if name in PEERS else
             self.missing("Algorithm 1", "scipy", "scipy") or self.missing("Algorithm 1", "ot", "POT"))]
         with tempfile.TemporaryDirectory(prefix="remblai-compare-") as root:
-            self.limits = self.report_of("limits", "limits", Path(root), bytes=2**28 if options.quick else 2**30)
+            size = 2**28 if options.quick else 2**30
+            self.limits = self.report_of("limits", "limits", Path(root), bytes=size)
             for name in options.sets:
                 for n in sorted(options.sizes) if name != "decaf6" else [0]:
                     folder = Path(root, f"{name}-{n}")
@@ -586,38 +591,44 @@ class Comparison:
         return f"> {self.options.limit / own.seconds:.3g}" if late else ""
 
     def markdown(self, plots: list[str]) -> str:
-        options, limit = self.options, f"{self.options.limit:g} s"
+        options = self.options
         shown = [arg if not os.path.isabs(arg) else ".../" + Path(arg).name for arg in sys.argv[1:]]
         text = ["# Remblai beside its peers", "",
                 f"Written by `bench/compare.py {shlex.join(shown)}`", f"on {datetime.date.today()}.", "",
                 *machine(), f"- Remblai {self.version}; Python {platform.python_version()}; {versions()}",
-                f"- {options.threads} thread(s), float64, best of {options.repeat}, at most {limit} a solve", "",
-                "How it is measured: the head of `bench/compare.py`. R = largest cost / lambda; the cost is the squared "
-                "Euclidean distance divided by its maximum, weights are uniform. Compilation (OTT) is not in the times.", ""]
+                f"- {options.threads} thread(s), float64, the best of {options.repeat} solves, "
+                f"at most {options.limit:g} s each", "",
+                "How it is measured: the head of `bench/compare.py`. R = largest cost / lambda; the cost is the",
+                "squared Euclidean distance divided by its maximum, weights are uniform. Compilation (OTT) and",
+                "reading are not in the times; for GeomLoss, which takes points, the cost matrix is.", ""]
         text += ["Left out: " + "; ".join(self.absent) + ".", ""] if self.absent else []
         names = ["remblai", *(name for name in options.peers if name in PEERS)]
         heads = ["Remblai", *(PEERS[name].label for name in names[1:])]
         text += [f"## Transport: time to an L1 error of {TARGET:g} in both marginals", "",
-                 "`error`: never reached it, at any setting; \\*: not run, late already with fewer points. "
+                 "`error`: never reached it, at any setting; \\*: not run, late already with fewer points.",
                  "The last column is the time of the fastest peer that reaches the error over Remblai's.", ""]
         text += table(["set", "n", "R", *heads, "peer / Remblai"],
-                      [[at[0], at[1], f"{at[2]:g}", *(self.cell(row.get(name)) for name in names), self.against(row)]
-                       for at, row in self.transport.items()])
-        missed = [[at[0], at[1], f"{at[2]:g}", heads[names.index(name)], f"{outcome.error:.1e}" if outcome.error < 9 else "none",
-                   duration(outcome.seconds), outcome.note] for at, row in self.transport.items()
-                  for name, outcome in row.items() if outcome.status in ("missed", "failed")
-                  or outcome.status == "timeout" and math.isfinite(outcome.error)]
+                      [[at[0], at[1], f"{at[2]:g}", *(self.cell(row.get(name)) for name in names),
+                        self.against(row)] for at, row in self.transport.items()])
+        missed = [[at[0], at[1], f"{at[2]:g}", heads[names.index(name)],
+                   f"{outcome.error:.1e}" if math.isfinite(outcome.error) else "no plan",
+                   duration(outcome.seconds), outcome.note]
+                  for at, row in self.transport.items() for name, outcome in row.items()
+                  if outcome.status != "reached" and not outcome.note.startswith("not run")]
         if missed:
-            text += ["Best plans of those that did not reach it, with their own setting (GeomLoss: its schedule's scaling, it has no tolerance):", ""]
+            text += ["The best plan of each that did not reach it in time, and the setting that gave it",
+                     "(GeomLoss: the ratio of its schedule, for it has no tolerance):", ""]
             text += table(["set", "n", "R", "solver", "L1 error", "time", "setting or reason"], missed)
         text += [f"![{plot}]({plot})" for plot in plots] + [""] * bool(plots)
         if self.whole:
-            text += [f"## The whole method: {FIT['steps']} steps, lambda {FIT['lambda_']}, ridge {FIT['ridge']} (both relative)", "",
-                     "`remblai fit` (its own seconds: reading the points and writing the model included) against `algorithm_1` of the "
-                     "script: NumPy, SciPy's sqrtm and POT. They agree when the objectives differ by less than "
+            text += [f"## The whole method: {FIT['steps']} steps", "",
+                     f"lambda {FIT['lambda_']}, ridge {FIT['ridge']}, both relative. `remblai fit` (its own seconds:",
+                     "reading the points and writing the model included) against `algorithm_1` of the script:",
+                     "NumPy, SciPy's sqrtm and POT. They agree when the objectives differ by less than",
                      f"{AGREEMENT:g} (relative) and the plans by less than {AGREEMENT:g} in L1.", ""]
-            text += table(["set", "n", "Remblai", "port", "port / Remblai", "MiB", "L1 errors", "objectives differ by", "plans differ by", "agree"],
-                          [whole_row(at, row, self) for at, row in self.whole.items()])
+            text += table(["set", "n", "Remblai", "port", "port / Remblai", "MiB", "L1 errors",
+                           "objectives differ by", "plans differ by", "agree"],
+                          [self.whole_row(at, row) for at, row in self.whole.items()])
         if self.scaling:
             text += ["## Remblai on two threads", ""]
             text += table(["set", "n", "R", "1 thread", "2 threads", "faster by"],
@@ -629,10 +640,11 @@ class Comparison:
                                       for n in sorted({at[1] for at in self.transport})])
         if self.limits:
             text += ["## Distance to the machine's limit", "",
-                     f"Measured here, one NumPy thread: a copy moves {self.limits['copy'] / 1e9:.1f} GB/s (read and written, "
-                     f"out of cache), exp makes {self.limits['exp'] / 1e9:.2f} G/s (in cache). Remblai's passes read 8 n^2 bytes each "
-                     "(what fits in cache may beat the copy); the bound is the time those bytes would take at the speed of "
-                     "the copy, plus that of its exponentials.", ""]
+                     "Measured here, one NumPy thread: a copy moves "
+                     f"{self.limits['copy'] / 1e9:.1f} GB/s (read and written, out of cache),",
+                     f"exp makes {self.limits['exp'] / 1e9:.2f} G/s (in cache). A pass of Remblai is taken as",
+                     "8 n^2 bytes (what fits in cache may beat the copy); the bound is the time of those bytes",
+                     "at the speed of the copy, plus that of its exponentials.", ""]
             text += table(["set", "n", "R", "passes", "of exp", "GB/s", "of the copy", "bound / time"],
                           [self.distance(at, row["remblai"]) for at, row in self.transport.items()
                            if row.get("remblai") and row["remblai"].details])
@@ -658,38 +670,39 @@ class Comparison:
         sets = list(dict.fromkeys(at[0] for at in self.transport))
         if not sets:
             return []
-        fixed_ratio, fixed_n = near(100, self.options.ratios), near(2000, self.options.sizes)
-        files = []
-        for file, axis, fixed in (("time_against_n.svg", 1, f"R = {fixed_ratio:g}"), ("time_against_R.svg", 2, f"n = {fixed_n}")):
-            figure, panels = pyplot.subplots(1, len(sets), figsize=(1 + 4 * len(sets), 4.5), sharey=True, squeeze=False)
+        fixed = {1: near(100, self.options.ratios), 2: near(2000, self.options.sizes)}  # of the other axis
+        solvers = ["remblai", *(name for name in PEERS if name in self.options.peers)]
+        for axis, letter, other in ((1, "n", "R"), (2, "R", "n")):
+            size = (1 + 4 * len(sets), 4.5)
+            figure, panels = pyplot.subplots(1, len(sets), figsize=size, sharey=True, squeeze=False)
             for panel, name in zip(panels[0], sets):
-                rows = {at[axis]: row for at, row in self.transport.items()
-                        if at[0] == name and at[3 - axis] == (fixed_ratio if axis == 1 else fixed_n)}
-                for k, solver in enumerate(["remblai", *(peer for peer in PEERS if peer in self.options.peers)]):
-                    points = [(x, row[solver].seconds) for x, row in sorted(rows.items())
+                rows = {at[axis]: row for at, row in sorted(self.transport.items())
+                        if at[0] == name and at[3 - axis] == fixed[axis]}
+                for k, solver in enumerate(solvers):
+                    points = [(x, row[solver].seconds) for x, row in rows.items()
                               if solver in row and row[solver].status == "reached"]
-                    panel.loglog(*(zip(*points) if points else ([], [])), marker="os^Dv<>phX*"[k], color=f"C{k % 10}" if k else "black",
-                                 linewidth=2.5 if k == 0 else 1, label=PEERS[solver].label if k else "Remblai")
-                panel.set(title=f"{name}, {fixed}", xlabel="nR"[axis - 1])
+                    panel.loglog([x for x, _ in points], [y for _, y in points], marker="os^Dv<>phX*"[k],
+                                 color=f"C{k - 1}" if k else "black", linewidth=1 if k else 2.5,
+                                 label=PEERS[solver].label if k else "Remblai")
+                panel.set(title=f"{name}, {other} = {fixed[axis]:g}", xlabel=letter)
                 panel.grid(alpha=0.3)
             panels[0][0].set_ylabel(f"seconds to an L1 error of {TARGET:g}")
             panels[0][-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-            figure.savefig(folder / file, bbox_inches="tight", metadata={"Date": None})
+            file = folder / f"time_against_{letter}.svg"
+            figure.savefig(file, bbox_inches="tight", metadata={"Date": None})
             pyplot.close(figure)
-            files.append(file)
-        return files
+        return ["time_against_n.svg", "time_against_R.svg"]
 
-
-def whole_row(at: tuple[str, int], row: dict[str, Outcome], run: Comparison) -> list[Any]:
-    own, port = row.get("remblai", Outcome("failed")), row["port"]
-    line = [at[0], at[1] or "157 x 295", run.cell(own), run.cell(port), run.against(row),
-            f"{own.memory:.0f}, {port.memory:.0f}",
-            ", ".join(f"{outcome.error:.0e}" for outcome in (own, port) if outcome.error < 9)]
-    if own.status != "reached" or port.status != "reached":
-        return line + ["", "", ""]
-    ours, theirs = own.details["objective"], port.details["objective"]
-    apart, distance = abs(ours - theirs) / abs(theirs), own.details["distance"]
-    return line + [f"{apart:.1e}", f"{distance:.1e}", "yes" if max(apart, distance) < AGREEMENT else "NO"]
+    def whole_row(self, at: tuple[str, int], row: dict[str, Outcome]) -> list[Any]:
+        own, port = row.get("remblai", Outcome("failed")), row["port"]
+        line = [at[0], at[1] or "157 x 295", self.cell(own), self.cell(port), self.against(row),
+                f"{own.memory:.0f}, {port.memory:.0f}",
+                ", ".join(f"{outcome.error:.0e}" for outcome in (own, port) if math.isfinite(outcome.error))]
+        if own.status != "reached" or port.status != "reached":
+            return line + ["", "", ""]
+        ours, theirs = own.details["objective"], port.details["objective"]
+        apart, distance = abs(ours - theirs) / abs(theirs), own.details["distance"]
+        return line + [f"{apart:.1e}", f"{distance:.1e}", "yes" if max(apart, distance) < AGREEMENT else "NO"]
 
 
 def near(wanted: float, values: list[Any]) -> Any:
@@ -716,12 +729,15 @@ def machine() -> list[str]:
     def read(path: str | Path) -> str:
         return Path(path).read_text() if Path(path).exists() else ""
 
-    models = [line.partition(":")[2].strip() for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")]
-    memory = [int(line.split()[1]) for line in read("/proc/meminfo").splitlines() if line.startswith("MemTotal")]
-    caches = [f"L{read(index / 'level').strip()} {read(index / 'type').strip().lower()} {read(index / 'size').strip()}"
+    def first(path: str, key: str) -> str:
+        values = [line.partition(":")[2] for line in read(path).splitlines() if line.startswith(key)]
+        return values[0].strip() if values else ""
+
+    memory = int((first("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) / 2**20
+    caches = [" ".join(read(index / name).strip() for name in ("level", "type", "size"))
               for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))]
-    return [f"- {models[0] if models else platform.machine()}, {os.cpu_count()} cores, "
-            f"{memory[0] / 2**20 if memory else math.nan:.0f} GiB of memory", f"- caches: {', '.join(caches)}",
+    return [f"- {first('/proc/cpuinfo', 'model name') or platform.machine()}, {os.cpu_count()} cores, "
+            f"{memory:.0f} GiB of memory", "- caches of a core (level, type, size): " + ", ".join(caches),
             f"- {platform.system()} {platform.release()}"]
 
 
@@ -746,22 +762,25 @@ def main() -> None:
 
         return parse
 
-    peers = [*PEERS, "port"]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    peers, out = [*PEERS, "port"], Path(__file__).with_name("RESULTS.md")
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     add = parser.add_argument
-    add("--data", default=os.environ.get("REMBLAI_DATA", "data"), help="folder of mnist/ and office-caltech/ [REMBLAI_DATA]")
+    add("--data", default=os.environ.get("REMBLAI_DATA", "data"), help="DIR [$REMBLAI_DATA]")
     add("--remblai", default="build/release/remblai", help="the program [%(default)s]")
     add("--sizes", type=several(int), help="points on each side [500,2000,10000]")
     add("--ratios", type=several(float), help="largest cost / lambda [10,100,1000,10000]")
     add("--sets", type=several(str, SETS), help=f"of {','.join(SETS)} [all]")
-    add("--peers", type=several(str, peers), default=peers, help=f"of {','.join(peers)} [all]; port: the whole method")
+    add("--peers", type=several(str, peers), default=peers,
+        help=f"of {','.join(peers)} [all]; port stands for the whole method")
     add("--limit", type=float, help="seconds a solve may take [60]")
     add("--repeat", type=int, help="solves of which the best counts [3]")
     add("--threads", type=int, default=1, help="for every solver [1]")
-    add("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="the plots go beside it [bench/RESULTS.md]")
-    add("--quick", action="store_true", help="200 and 500 points, R = 10 and 100, 10 s, one repeat, unless given")
+    add("--out", type=Path, default=out, help="plots go beside it [bench/RESULTS.md]")
+    add("--quick", action="store_true", help="200 and 500 points, R = 10 and 100, 10 s, once, unless given")
     options = parser.parse_args()
-    usual = {"sizes": [500, 2000, 10000], "ratios": [1e1, 1e2, 1e3, 1e4], "sets": SETS, "limit": 60.0, "repeat": 3}
+    usual = {"sizes": [500, 2000, 10000], "ratios": [1e1, 1e2, 1e3, 1e4], "limit": 60.0, "repeat": 3,
+             "sets": SETS}
     quick = {"sizes": [200, 500], "ratios": [1e1, 1e2], "limit": 10.0, "repeat": 1}
     for name, value in (usual | (quick if options.quick else {})).items():
         if getattr(options, name) is None:
