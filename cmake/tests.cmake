@@ -46,6 +46,7 @@ add_executable(
   tests/model_io_test.cpp
   tests/model_test.cpp
   tests/options_test.cpp
+  tests/parallel_test.cpp
   tests/predict_test.cpp
   tests/preprocess_test.cpp
   tests/report_test.cpp

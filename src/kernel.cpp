@@ -92,6 +92,41 @@ void by_fours(Rows rows, Body&& body) {
   for (; i < rows.end; ++i) body(i, 1);
 }
 
+// out_i = sum_j k_ij x_j for the four rows, or one, at k.
+template <class T>
+void dot_block(const T* k, int count, const Column<T>& x, double* out) {
+  const simd::Loops<T>& loops = simd::loops<T>();
+  if (count == 4)
+    loops.dot_rows4(k, x.size(), x.data(), x.size(), out);
+  else
+    out[0] = loops.dot(k, x.data(), x.size());
+}
+
+// Products with rows that are all there: y = K x,
+template <class T>
+void multiply(const RowMatrix<T>& k, const Column<T>& x, int threads, double* y) {
+  for_pieces(k.rows(), threads, [&](Index, Rows rows) {
+    by_fours(rows, [&](Index i, int count) { dot_block(k.row(i).data(), count, x, y + i); });
+  });
+}
+
+// sums += K' x,
+template <class T>
+void multiply_transpose(const RowMatrix<T>& k, const double* x, int threads, ColumnSums<T>& sums) {
+  for_pieces(k.rows(), threads, [&](Index piece, Rows rows) {
+    by_fours(rows, [&](Index i, int count) { sums.add(piece, k.row(i).data(), count, x + i); });
+  });
+}
+
+// y_i = sum_j k_ij^2 w_j.
+template <class T>
+void multiply_squares(const RowMatrix<T>& k, const Column<T>& w, int threads, double* y) {
+  for_pieces(k.rows(), threads, [&](Index, Rows rows) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      y[i] = simd::loops<T>().dot_squares(k.row(i).data(), w.data(), k.cols());
+  });
+}
+
 template <class T>
 class ScaledKernel final : public Kernel {
  public:
@@ -105,6 +140,7 @@ class ScaledKernel final : public Kernel {
   Vector squares_times(const Vector& w) const override;
   Matrix times(const Matrix& y) const override;
   Matrix scaled(const Vector& left, const Vector& right) const override;
+  RowMatrix<float> rounded(const Vector& left, const Vector& right) const override;
   void keep_in_range() override;
   Vector columns() const override;
   void set_columns(const Vector& potentials) override;
@@ -123,7 +159,6 @@ class ScaledKernel final : public Kernel {
   template <class Body>
   void sweep_costs(Body&& body);
   ColumnSums<T> column_sums() const;
-  void dot_block(const T* k, int count, const Column<T>& x, double* out) const;
 
   const simd::Loops<T>& loops_ = simd::loops<T>();
   const Costs<T>& costs_;
@@ -201,15 +236,6 @@ ColumnSums<T> ScaledKernel<T>::column_sums() const {
   return {piece_count(std::min(costs_.block(), costs_.rows())), costs_.columns()};
 }
 
-// out_i = sum_j k_ij x_j for the four rows, or one, at k.
-template <class T>
-void ScaledKernel<T>::dot_block(const T* k, int count, const Column<T>& x, double* out) const {
-  if (count == 4)
-    loops_.dot_rows4(k, x.size(), x.data(), x.size(), out);
-  else
-    out[0] = loops_.dot(k, x.data(), x.size());
-}
-
 template <class T>
 void ScaledKernel<T>::start(double lambda, const Vector& g) {
   scale_ = std::numbers::log2e / lambda;
@@ -285,13 +311,10 @@ void ScaledKernel<T>::finish_rows() {
 template <class T>
 Vector ScaledKernel<T>::times(const Vector& x) const {
   ++counts_.products;
-  const Index n = costs_.columns();
   const Column<T> entries = x.template cast<T>();
   Vector y(costs_.rows());
-  sweep([&](Index, Rows rows, const T* k) {
-    by_fours(rows, [&](Index i, int count) {
-      dot_block(k + (i - rows.begin) * n, count, entries, y.data() + i);
-    });
+  for_blocks([&](Index first, const RowMatrix<T>& block) {
+    multiply(block, entries, threads_, y.data() + first);
   });
   return y;
 }
@@ -299,12 +322,9 @@ Vector ScaledKernel<T>::times(const Vector& x) const {
 template <class T>
 Vector ScaledKernel<T>::transpose_times(const Vector& x) const {
   ++counts_.products;
-  const Index n = costs_.columns();
   ColumnSums<T> sums = column_sums();
-  sweep([&](Index piece, Rows rows, const T* k) {
-    by_fours(rows, [&](Index i, int count) {
-      sums.add(piece, k + (i - rows.begin) * n, count, x.data() + i);
-    });
+  for_blocks([&](Index first, const RowMatrix<T>& block) {
+    multiply_transpose(block, x.data() + first, threads_, sums);
   });
   return sums.total();
 }
@@ -312,12 +332,10 @@ Vector ScaledKernel<T>::transpose_times(const Vector& x) const {
 template <class T>
 Vector ScaledKernel<T>::squares_times(const Vector& w) const {
   ++counts_.products;
-  const Index n = costs_.columns();
   const Column<T> weights = w.template cast<T>();
   Vector y(costs_.rows());
-  sweep([&](Index, Rows rows, const T* k) {
-    for (Index i = rows.begin; i < rows.end; ++i)
-      y[i] = loops_.dot_squares(k + (i - rows.begin) * n, weights.data(), n);
+  for_blocks([&](Index first, const RowMatrix<T>& block) {
+    multiply_squares(block, weights, threads_, y.data() + first);
   });
   return y;
 }
@@ -345,6 +363,18 @@ Matrix ScaledKernel<T>::scaled(const Vector& left, const Vector& right) const {
       const Eigen::Map<const Eigen::Matrix<T, 1, Eigen::Dynamic>> row(k + (i - rows.begin) * n, n);
       out.row(i) = left[i] * row.template cast<double>().cwiseProduct(right.transpose());
     }
+  });
+  return out;
+}
+
+template <class T>
+RowMatrix<float> ScaledKernel<T>::rounded(const Vector& left, const Vector& right) const {
+  ++counts_.products;
+  const Index n = costs_.columns();
+  RowMatrix<float> out(costs_.rows(), n);
+  sweep([&](Index, Rows rows, const T* k) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      loops_.round_row(k + (i - rows.begin) * n, left[i], right.data(), out.row(i).data(), n);
   });
   return out;
 }

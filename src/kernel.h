@@ -35,6 +35,9 @@ class Kernel {
   /// diag(left) K diag(right)
   virtual Matrix scaled(const Vector& left, const Vector& right) const = 0;
 
+  /// The same in float, without entries below 1e-15.
+  virtual RowMatrix<float> rounded(const Vector& left, const Vector& right) const = 0;
+
   /// Absorbs a and b when their range asks for it.
   virtual void keep_in_range() = 0;
 

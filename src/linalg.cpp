@@ -172,6 +172,26 @@ bool cholesky(const Matrix& a, Matrix& lower) {
   return true;
 }
 
+void subtract_gram_of_rows(const FloatMatrix& b, FloatMatrix& h) {
+  assert(h.rows() == b.rows() && h.cols() == b.rows());
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, size(b.rows()), size(b.cols()), -1.0F,
+              b.data(), stride(b.cols()), 1.0F, h.data(), stride(h.cols()));
+}
+
+bool cholesky_in_place(FloatMatrix& h) {
+  // The plain LAPACKE call would look for NaN in all of H; one of them reaches the last diagonal.
+  const int n = size(h.rows());
+  return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, h.data(), stride(h.cols())) == 0 &&
+         h.diagonal().allFinite();
+}
+
+void solve_factored(const FloatMatrix& lower, Eigen::VectorXf& x) {
+  assert(lower.rows() == lower.cols() && lower.rows() == x.size());
+  for (const CBLAS_TRANSPOSE op : {CblasNoTrans, CblasTrans})
+    cblas_strsv(CblasRowMajor, CblasLower, op, CblasNonUnit, size(x.size()), lower.data(),
+                stride(lower.cols()), x.data(), 1);
+}
+
 Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
   assert(lower.rows() == lower.cols() && lower.rows() == b.rows());
   Matrix x = b;

@@ -62,6 +62,15 @@ Svd svd(const Matrix& a);
 /// Lower factor of A = L L'; false when A is not finite and positive definite to working precision.
 bool cholesky(const Matrix& a, Matrix& lower);
 
+/// H -= B B', the lower triangle only.
+void subtract_gram_of_rows(const FloatMatrix& b, FloatMatrix& h);
+
+/// The lower triangle of H, to that of L in H = L L'. False when H is not positive definite.
+bool cholesky_in_place(FloatMatrix& h);
+
+/// x becomes (L L')^-1 x; of L the lower triangle is read.
+void solve_factored(const FloatMatrix& lower, Eigen::VectorXf& x);
+
 /// op(L)^-1 B for lower triangular L.
 Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op = Op::none);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "remblai/types.h"
 
@@ -23,12 +24,16 @@ inline Rows piece(Index rows, Index pieces, Index k) {
   return {rows * k / pieces, rows * (k + 1) / pieces};
 }
 
-/// body(k, rows of piece k) for every piece, in any order, on `threads` threads.
+/// body(k) for k = 0 ... pieces - 1, in any order, by the caller and up to `threads` - 1 others, as
+/// they come. The body must not throw. Where another thread is in the middle of such a loop, the
+/// caller works alone.
+void run_pieces(Index pieces, int threads, const std::function<void(Index)>& body);
+
+/// body(k, rows of piece k) for every piece.
 template <class Body>
 void for_pieces(Index rows, int threads, Body&& body) {
   const Index pieces = piece_count(rows);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && pieces > 1)
-  for (Index k = 0; k < pieces; ++k) body(k, piece(rows, pieces, k));
+  run_pieces(pieces, threads, [&](Index k) { body(k, piece(rows, pieces, k)); });
 }
 
 }  // namespace remblai

@@ -239,10 +239,20 @@ void add_row_of(const T* k, T a, T* t, Index n) {
 }
 
 template <class T>
+void round_row_of(const T* k, double a, const double* b, float* y, Index n) {
+  for_lanes<double>(n, [&](auto d, Index j) HWY_ATTR {
+    const auto scaled = hn::Mul(hn::Mul(load_double(d, k + j), hn::Set(d, a)), hn::LoadU(d, b + j));
+    const auto kept = hn::IfThenElseZero(hn::Ge(scaled, hn::Set(d, 1e-15)), scaled);
+    const hn::Rebind<float, decltype(d)> f;
+    hn::StoreU(hn::DemoteTo(f, kept), f, y + j);
+  });
+}
+
+template <class T>
 const Loops<T>& table() {
   static constexpr Loops<T> loops{&shifted_max_of<T>, &exp2_row_of<T>,  &dot_of<T>,
                                   &dot_squares_of<T>, &dot_rows4_of<T>, &add_rows4_of<T>,
-                                  &add_row_of<T>};
+                                  &add_row_of<T>,     &round_row_of<T>};
   return loops;
 }
 const Loops<double>& double_table() {

@@ -36,6 +36,10 @@ struct Loops {
 
   /// t_j += a k_j.
   void (*add_row)(const T* k, T a, T* t, Index n);
+
+  /// y_j = a k_j b_j in float, 0 where that is below 1e-15: products of two that are left are no
+  /// subnormal numbers, which are slow.
+  void (*round_row)(const T* k, double a, const double* b, float* y, Index n);
 };
 
 /// Those for this processor.

@@ -116,8 +116,8 @@ class Solver {
   bool reach_by_anderson(double tolerance);
   void newton_step(double error);
   Vector newton_direction(const Vector& r, double error);
-  bool factorised(const Vector& r, Vector& x);
-  bool conjugate_gradients(const Vector& r, double error, int most, Vector& x);
+  bool factorise(const Vector& r);
+  bool conjugate_gradients(const Vector& r, double goal, int most, Vector& x, Vector& residual);
   bool may_go_on(double error);
   void certify(double lambda, TransportResult& result);
 
@@ -127,7 +127,9 @@ class Solver {
   const Vector& q_;
   Kernel& kernel_;
   int newton_steps_ = 0;
-  bool factor_ = false;  // conjugate gradients have become the longer way
+  Vector root_;
+  linalg::FloatMatrix factor_;  // of a Hessian, the preconditioner; empty: its diagonal is
+  bool stale_ = false;          // the factor belongs to another lambda
   bool stopped_ = false;
 };
 
@@ -152,7 +154,7 @@ TransportResult Solver::run(double lambda) {
 }
 
 // Potentials of an earlier solve that put most of the mass in its place are kept. Any other start
-// is annealed from max cost / lambda <= 16: potentials change little when lambda halves.
+// is annealed from max cost / lambda <= 128: potentials change little when lambda halves.
 double Solver::first_stage(double lambda) {
   if (problem_.g_.size() > 0) {
     kernel_.start(lambda, problem_.g_);
@@ -160,7 +162,7 @@ double Solver::first_stage(double lambda) {
   }
   double stage = lambda;
   if (options_.solver != SolverChoice::sinkhorn)
-    while (problem_.pairs_->largest() > 16 * stage) stage *= 2;
+    while (problem_.pairs_->largest() > 128 * stage) stage *= 2;
   kernel_.start(stage, Vector::Zero(q_.size()));
   return stage;
 }
@@ -169,6 +171,7 @@ double Solver::first_stage(double lambda) {
 void Solver::restart(double lambda) {
   kernel_.potentials(problem_.f_, problem_.g_);
   kernel_.start(lambda, problem_.g_);
+  stale_ = factor_.size() > 0;
 }
 
 bool Solver::may_go_on(double error) {
@@ -194,17 +197,18 @@ bool Solver::reach(double tolerance) {
 
 // Sinkhorn is a fixed-point iteration t = T(y) on the potentials of the columns. The next y is the
 // combination of the last t whose residual t - y is shortest. An iterate that lowers the dual,
-// which T itself never does, is taken back, and the memory with it.
+// which T itself never does but for rounding, and does not lower the error either, is taken back,
+// and the memory with it.
 bool Solver::reach_by_anderson(double tolerance) {
   Anderson memory;
   Vector y = kernel_.columns(), safe = y;
-  double highest = -std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity(), last_error = 0;
   while (true) {
     const Vector before = kernel_.b;
     kernel_.sinkhorn();
     const double error = q_.dot((before.cwiseQuotient(kernel_.b).array() - 1).abs().matrix());
     const double dual = kernel_.dual();
-    if (!(dual >= highest - 1e-14 * std::abs(highest)) && !memory.empty()) {
+    if (!(dual >= highest || error < last_error) && !memory.empty()) {
       kernel_.set_columns(safe);
       y = safe;
       memory.clear();
@@ -213,6 +217,7 @@ bool Solver::reach_by_anderson(double tolerance) {
     if (error <= tolerance) return true;
     if (!std::isfinite(error) || !may_go_on(error)) return false;
     highest = dual;
+    last_error = error;
     kernel_.keep_in_range();
     safe = kernel_.columns();
     y = memory.next(y, safe);
@@ -243,52 +248,69 @@ void Solver::newton_step(double error) {
   kernel_.b = b;
 }
 
-// Conjugate gradients as long as they cost less than a factorisation of the matrix; where one took
-// more, the Newton steps after it (which are harder) begin with the factorisation.
+// Conjugate gradients with the preconditioner at hand, as long as that costs less than a new one.
 Vector Solver::newton_direction(const Vector& r, double error) {
   const double m = static_cast<double>(p_.size()), n = static_cast<double>(q_.size());
-  // A pass reads 8 m n bytes, the factorisation makes m^2 n + m^3/3 multiply-adds at the speed of a
-  // matrix product: about 50 of them in the time of one byte.
-  const int worth = static_cast<int>((m + m * m / (3 * n)) / 50);
+  // Iterations in the time of a factorisation: one reads 16 m n bytes, the other makes m^2 n +
+  // m^3/3 multiply-adds in float.
+  const int worth = static_cast<int>((m + m * m / (3 * n)) / 30);
   const bool possible = p_.size() <= largest_factored;
-  Vector x;
-  if (possible && factor_ && factorised(r, x)) return x;
-  if (conjugate_gradients(r, error, possible ? worth : 500, x) || !possible) return x;
-  factor_ = true;
-  Vector exact;
-  return factorised(r, exact) ? exact : x;
+  const double goal = std::max(std::clamp(error, 1e-3, 0.1), 0.1 * options_.tolerance / error);
+  Vector x = Vector::Zero(r.size()), residual = p_ - r;
+  const auto reached = [&] {
+    const int most = !possible ? 500 : factor_.size() == 0 ? worth : std::max(3, worth / 6);
+    return conjugate_gradients(r, goal, most, x, residual);
+  };
+  const bool fresh = stale_ && factorise(r);
+  if (!reached() && possible && !fresh && factorise(r)) reached();
+  return x;
 }
 
-// H = diag(r) - B B' with B = P diag(q)^-1/2 has the null vector 1, and the right-hand side is
-// orthogonal to it: with r r'/sum(r) added the solution is the one with r'x = 0. False when H is
-// singular to working precision beyond that.
-bool Solver::factorised(const Vector& r, Vector& x) {
-  const Vector right = kernel_.b.cwiseQuotient(q_.cwiseSqrt());
-  Matrix h = -linalg::gram_of_rows(kernel_.scaled(kernel_.a, right));
-  h += r * (r / r.sum()).transpose();
-  h.diagonal() += (1 + 1e-13) * r;
-  Matrix lower;
-  if (!linalg::cholesky(h, lower)) return false;
-  x = linalg::solve_lower(lower, linalg::solve_lower(lower, p_ - r), linalg::Op::transpose);
-  return true;
+// H = diag(r) - P diag(1/q) P', scaled by diag(r)^-1/2 from both sides, becomes the preconditioner
+// by Cholesky's factor in float, which is enough for that. H has the null vector 1, and the
+// right-hand side is orthogonal to it: r r'/sum(r) is added. False when H is singular to working
+// precision beyond that.
+bool Solver::factorise(const Vector& r) {
+  stale_ = false;
+  root_ = r.cwiseSqrt();
+  const Eigen::VectorXf null = (root_ / root_.norm()).cast<float>();
+  factor_.resize(r.size(), r.size());
+  for (Index i = 0; i < r.size(); ++i) {
+    factor_.row(i).head(i + 1) = null[i] * null.head(i + 1).transpose();
+    factor_(i, i) += 1 + 1e-6F;
+  }
+  linalg::subtract_gram_of_rows(
+      kernel_.rounded(kernel_.a.cwiseQuotient(root_), kernel_.b.cwiseQuotient(q_.cwiseSqrt())),
+      factor_);
+  if (linalg::cholesky_in_place(factor_)) return true;
+  factor_.resize(0, 0);
+  return false;
 }
 
-// With a Jacobi preconditioner. The matrix has the null vector 1; the right-hand side is orthogonal
-// to it and so stay the iterates, up to rounding. False when the goal was not reached in `most`
-// iterations; x is a direction of ascent all the same.
-bool Solver::conjugate_gradients(const Vector& r, double error, int most, Vector& x) {
+// For H x = p - r, on from x and its residual, which it updates, until the L1 norm of the residual
+// is `goal` times that of p - r, or for `most` iterations. The matrix has the null vector 1; the
+// right-hand side is orthogonal to it and so stay the iterates, up to rounding. Whatever its end, x
+// is a direction of ascent. True when there is nothing left to do.
+bool Solver::conjugate_gradients(const Vector& r, double goal, int most, Vector& x,
+                                 Vector& residual) {
   const Vector w = kernel_.b.cwiseAbs2().cwiseQuotient(q_);
-  const Vector loss = kernel_.a.cwiseAbs2().cwiseProduct(kernel_.squares_times(w));
-  const Vector diagonal = (r - loss).cwiseMax(1e-6 * r);
-
-  x = Vector::Zero(r.size());
-  Vector residual = p_ - r;
-  Vector z = residual.cwiseQuotient(diagonal);
+  Vector diagonal;
+  if (factor_.size() == 0)
+    diagonal =
+        (r - kernel_.a.cwiseAbs2().cwiseProduct(kernel_.squares_times(w))).cwiseMax(1e-6 * r);
+  const auto preconditioned = [&](const Vector& y) -> Vector {
+    if (factor_.size() == 0) return y.cwiseQuotient(diagonal);
+    Eigen::VectorXf scaled = y.cwiseQuotient(root_).cast<float>();
+    linalg::solve_factored(factor_, scaled);
+    return scaled.cast<double>().cwiseQuotient(root_);
+  };
+  const double enough = goal * (p_ - r).lpNorm<1>();
+  Vector z = preconditioned(residual);
   Vector d = z;
   double rho = residual.dot(z);
-  const double goal = rho * std::pow(std::clamp(error, 1e-3, 0.1), 2);
-  for (int k = 0; k < most && rho > goal; ++k) {
-    if (k % 20 == 19 && !may_go_on(error)) return true;
+  for (int k = 0; k < most; ++k) {
+    if (residual.lpNorm<1>() <= enough) return true;
+    if (k % 20 == 19 && !may_go_on(enough)) return true;
     const Vector t = w.cwiseProduct(kernel_.transpose_times(kernel_.a.cwiseProduct(d)));
     const Vector product = r.cwiseProduct(d) - kernel_.a.cwiseProduct(kernel_.times(t));
     const double curvature = d.dot(product);
@@ -296,12 +318,12 @@ bool Solver::conjugate_gradients(const Vector& r, double error, int most, Vector
     const double alpha = rho / curvature;
     x += alpha * d;
     residual -= alpha * product;
-    z = residual.cwiseQuotient(diagonal);
+    z = preconditioned(residual);
     const double next = residual.dot(z);
     d = z + (next / rho) * d;
     rho = next;
   }
-  return rho <= goal;
+  return residual.lpNorm<1>() <= enough;
 }
 
 // Marginals, cost and an upper bound of the duality gap of the returned potentials. P is rounded

@@ -219,6 +219,26 @@ TEST(Linalg, EveryNonFiniteEntryIsSeen) {
   }
 }
 
+TEST(Linalg, AFloatFactorSolvesToItsPrecision) {
+  const FloatMatrix b = (0.1 * random_matrix(30, 40, 21)).cast<float>();
+  FloatMatrix h = FloatMatrix::Identity(30, 30) * 20;
+  subtract_gram_of_rows(b, h);
+  const Matrix truth =
+      20 * Matrix::Identity(30, 30) - b.cast<double>() * b.cast<double>().transpose();
+  const Vector x = random_matrix(30, 1, 22).col(0);
+  Eigen::VectorXf found = (truth * x).cast<float>();
+  ASSERT_TRUE(cholesky_in_place(h));
+  solve_factored(h, found);
+  EXPECT_LT((found.cast<double>() - x).cwiseAbs().maxCoeff(), 1e-5);
+
+  FloatMatrix indefinite = FloatMatrix::Identity(5, 5);
+  indefinite(3, 3) = -1;
+  EXPECT_FALSE(cholesky_in_place(indefinite));
+  FloatMatrix broken = FloatMatrix::Identity(5, 5);
+  broken(3, 1) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(cholesky_in_place(broken));
+}
+
 TEST(Linalg, ThreadsDoNotChangeResults) {
   const Matrix a = random_matrix(150, 150, 15);
   set_threads(1);

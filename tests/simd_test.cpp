@@ -95,6 +95,14 @@ TYPED_TEST(SimdLoops, EqualPlainLoopsAtEveryLength) {
     loops.add_row(entries.data(), T(2.5), t.data(), n);
     EXPECT_LE((t.template cast<double>() - v - 2.5 * k.row(0).transpose()).template lpNorm<1>(),
               10 * error);
+
+    Eigen::VectorXf rounded(n);
+    const Vector b = v.cwiseAbs();
+    loops.round_row(entries.data(), 3e-14, b.data(), rounded.data(), n);
+    for (Index j = 0; j < n; ++j) {
+      const double product = 3e-14 * k(0, j) * b[j];
+      EXPECT_NEAR(static_cast<double>(rounded[j]), product < 1e-15 ? 0 : product, 1e-7 * product);
+    }
   }
 }
 
