@@ -190,7 +190,8 @@ class Comparison:
     def fit(self, data: Data, steps: int) -> tuple[Ended, dict[str, Any]]:
         return self.program.run(
             ["fit", "--source", str(data.folder / "X.npy"), "--target", str(data.folder / "Z.npy"),
-             "--steps", str(steps), "--outer-tolerance", "0", "--lambda", str(FIT["lambda_"]),
+             "--steps", str(steps), "--outer-tolerance", "0", "--acceleration", "none",
+             "--lambda", str(FIT["lambda_"]),
              "--ridge", str(FIT["ridge"]), "--out", str(data.folder / "model.npz")],
             self.options.threads, READING + self.options.method_limit)
 

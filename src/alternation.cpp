@@ -75,8 +75,10 @@ Alternation::Alternation(const Space& space, const Options& options, int threads
   place_points();
   unit_cost_ = mean_cost();
   if (!learned()) return;
+  first_moment_ = space_.first_moment;
   if (options_.seed != 0) {
-    first_ = learn_first(second_moment(space_, first_plan(space_, options_.seed)));
+    first_moment_ = second_moment(space_, first_plan(space_, options_.seed));
+    first_ = learn_first(first_moment_);
     use(first_);
     place_points();
   }
@@ -114,18 +116,9 @@ void Alternation::first_learned_metric() {
   use(first_);
 }
 
-LearnedMetric Alternation::learn(const Matrix& moment) const {
-  LearnedMetric metric = (*metric_step_)(moment);
-  if (metric.ok && diagnostics_ == Diagnostics::full) {
-    metric.residual = metric_step_->residual(metric, moment);
-    metric.condition = metric_step_->condition(metric);
-  }
-  return metric;
-}
-
 // A ridge too small for the data is the caller's to mend; later on it is a status.
 LearnedMetric Alternation::learn_first(const Matrix& moment) const {
-  LearnedMetric first = learn(moment);
+  LearnedMetric first = (*metric_step_)(moment);
   if (!first.ok) throw Error("ridge: " + singular_reason());
   return first;
 }
@@ -187,6 +180,8 @@ void Alternation::begin(double lambda) {
     x_ = first_x_;
     z_ = first_z_;
     seen_ = some_distances(x_, z_);
+    moment_ = first_moment_;
+    memory_.clear();
   }
   if (lambda_ > 0 && (learned() || !has_costs_)) {
     transport_.set_points(x_, z_);
@@ -203,34 +198,26 @@ void Alternation::begin(double lambda) {
 // One outer step. False when there is none after it.
 bool Alternation::step() {
   const auto begin = Clock::now();
+  const bool full = diagnostics_ == Diagnostics::full;
+  const LearnedMetric before = full ? learned_ : LearnedMetric();
   Step record;
-  record.step = static_cast<int>(history_.size()) + 1;
-  if (learned() && record.step > 1) {
-    LearnedMetric next = learn(second_moment(space_, plan_moments()));
-    if (!next.ok) {
-      status_ = {Outcome::diverged, singular_reason()};
-      return false;
+  if (!learned() || history_.empty()) {
+    record = plan_step();
+  } else {
+    const Matrix moment = second_moment(space_, plan_moments());
+    if (!accelerated_step(moment, record) && !stopped_) {
+      memory_.clear();
+      if (!learn(moment)) {
+        status_ = {Outcome::diverged, singular_reason()};
+        return false;
+      }
+      record = plan_step();
     }
-    record.metric_change =
-        diagnostics_ == Diagnostics::full ? metric_step_->distance(learned_, next) : nan;
-    use(std::move(next));
-    place_points();
-    if (lambda_ > 0) transport_.set_points(x_, z_);
-    const Matrix now = some_distances(x_, z_);
-    change_ = relative_change(seen_, now);
-    seen_ = now;
-    record.distance_change = change_;
+    seen_ = std::move(now_);
   }
-  const bool settled = !learned() || change_ < options_.outer_tolerance;
-  const bool last = settled || record.step == options_.steps;
-  const bool loose = !last && options_.inner == InnerTolerance::adaptive;
-  if (lambda_ > 0)
-    entropic_step(record, loose ? std::max(options_.tolerance, std::min(0.1 * change_, 1e-3))
-                                : options_.tolerance);
-  else
-    exact_step(record);
+  const bool end = last_step();
+  if (end && full) judge(before, record);
   record.seconds = seconds_since(begin);
-  complete(record);
   history_.push_back(record);
   if (!report(&history_.back(), record.inner_iterations, record.source_error)) stopped_ = true;
   if (stopped_) {
@@ -241,19 +228,86 @@ bool Alternation::step() {
     status_ = {Outcome::diverged, "the objective is not finite; give a larger --lambda or --ridge"};
     return false;
   }
-  if (!last) return true;
-  conclude(record, settled);
-  return false;
+  if (end) conclude(record);
+  return !end;
 }
 
-void Alternation::conclude(const Step& last, bool settled) {
+// The metric from a mixture of this moment and those before. False when the objective has risen, by
+// more than the plans may be wrong; with t other than 1/2 it tells nothing.
+bool Alternation::accelerated_step(const Matrix& moment, Step& record) {
+  if (options_.acceleration == Acceleration::none || options_.geodesic != 0.5) return false;
+  Matrix mixed(moment.rows(), moment.cols());
+  mixed.reshaped() = memory_.next(moment_.reshaped(), moment.reshaped());
+  if (!learn(mixed)) return false;
+  record = plan_step();
+  const Step& last = history_.back();
+  return record.objective <= last.objective + last.duality_gap + record.duality_gap;
+}
+
+bool Alternation::learn(const Matrix& moment) {
+  LearnedMetric next = (*metric_step_)(moment);
+  if (!next.ok) return false;
+  use(std::move(next));
+  moment_ = moment;
+  place_points();
+  if (lambda_ > 0) transport_.set_points(x_, z_);
+  now_ = some_distances(x_, z_);
+  change_ = relative_change(seen_, now_);
+  return true;
+}
+
+bool Alternation::settled() const {
+  return !learned() || change_ < options_.outer_tolerance;
+}
+
+bool Alternation::last_step() const {
+  return settled() || static_cast<int>(history_.size()) + 1 == options_.steps;
+}
+
+// The plan for the metric at hand.
+Step Alternation::plan_step() {
+  Step record;
+  record.step = static_cast<int>(history_.size()) + 1;
+  if (learned() && record.step > 1) record.distance_change = change_;
+  const bool loose = !last_step() && options_.inner == InnerTolerance::adaptive;
+  if (lambda_ > 0)
+    entropic_step(record, loose ? std::max(options_.tolerance, std::min(0.1 * change_, 1e-3))
+                                : options_.tolerance);
+  else
+    exact_step(record);
+  if (learned()) {
+    record.prior_term = prior_scale_ * learned_.prior_term;
+    record.ridge_term = metric_.unit * ridge_ * learned_.trace;
+    record.riccati_residual = record.metric_change = nan;
+  }
+  record.condition = nan;
+  record.objective = record.transport_cost + record.prior_term + record.ridge_term -
+                     absolute_lambda_ * record.entropy;
+  return record;
+}
+
+// The numbers that judge the metric. They take about as long as the metric step itself.
+void Alternation::judge(const LearnedMetric& before, Step& record) const {
+  if (learned()) {
+    record.riccati_residual = metric_step_->residual(learned_, moment_);
+    record.condition = metric_step_->condition(learned_);
+    record.metric_change = record.step > 1 ? metric_step_->distance(before, learned_) : 0;
+  } else if (metric_.factor.size()) {
+    const Vector values = linalg::eigenvalues(linalg::gram(metric_.factor));
+    record.condition = values.size() ? values[values.size() - 1] / values[0] : nan;
+  } else {
+    record.condition = 1;
+  }
+}
+
+void Alternation::conclude(const Step& last) {
   if (!last.inner_converged)
     status_ = {Outcome::iteration_limit,
                fmt::format("the plan of the last step misses its marginals by {:.1e} after {} "
                            "passes; give a larger --lambda or --tolerance, or --lambda 0 for exact "
                            "transport",
                            std::max(last.source_error, last.target_error), last.inner_iterations)};
-  else if (settled)
+  else if (settled())
     status_ = {Outcome::converged, learned()
                                        ? fmt::format("the metric settled after {} steps", last.step)
                                        : "the marginals are met"};
@@ -302,22 +356,6 @@ void Alternation::exact_step(Step& record) {
   record.inner_converged = true;
   f_ = unit * exact.f;
   g_ = unit * exact.g;
-}
-
-// The numbers of the metric, and the objective.
-void Alternation::complete(Step& record) {
-  if (learned()) {
-    record.prior_term = prior_scale_ * learned_.prior_term;
-    record.ridge_term = metric_.unit * ridge_ * learned_.trace;
-    record.riccati_residual = learned_.residual;
-    record.condition = learned_.condition;
-  } else if (metric_.factor.size()) {
-    const bool full = diagnostics_ == Diagnostics::full;
-    const Vector values = full ? linalg::eigenvalues(linalg::gram(metric_.factor)) : Vector();
-    record.condition = values.size() ? values[values.size() - 1] / values[0] : nan;
-  }
-  record.objective = record.transport_cost + record.prior_term + record.ridge_term -
-                     absolute_lambda_ * record.entropy;
 }
 
 bool Alternation::report(const Step* record, int passes, double error) {

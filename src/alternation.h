@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "anderson.h"
 #include "metric_step.h"
 #include "moment.h"
 #include "remblai/fit.h"
@@ -14,8 +15,9 @@
 
 namespace remblai {
 
-/// What a history tells of the metric: everything, or only what costs nothing. The distance between
-/// two metrics, the condition and the residual take about as long as the metric step itself.
+/// What the last step of a history tells of the metric: everything, or only what costs nothing. The
+/// distance between two metrics, the condition and the residual take about as long as the metric
+/// step itself.
 enum class Diagnostics { full, brief };
 
 class Alternation {
@@ -57,17 +59,21 @@ class Alternation {
   void fixed_metric();
   void first_learned_metric();
   PlanMoments plan_moments() const;
-  LearnedMetric learn(const Matrix& moment) const;
   LearnedMetric learn_first(const Matrix& moment) const;
   void use(LearnedMetric metric);
   void place_points();
   double mean_cost() const;
   void begin(double lambda);
   bool step();
-  void conclude(const Step& last, bool settled);
+  bool accelerated_step(const Matrix& moment, Step& record);
+  bool learn(const Matrix& moment);
+  Step plan_step();
+  bool settled() const;
+  bool last_step() const;
+  void judge(const LearnedMetric& before, Step& record) const;
+  void conclude(const Step& last);
   void entropic_step(Step& record, double tolerance);
   void exact_step(Step& record);
-  void complete(Step& record);
   bool report(const Step* record, int passes, double error);
   std::string singular_reason() const;
 
@@ -82,6 +88,7 @@ class Alternation {
   double ridge_ = 0;          // in the coordinates of the space
   double unit_cost_ = 1;      // mean cost of the independent coupling, between embedded points
   double prior_scale_ = 1;    // <A^-1, D> in units of the data
+  Matrix first_moment_;       // that it was made from
   Matrix first_x_, first_z_;  // embedded by it
   Vector first_g_;            // potentials of the first plan of the last run
 
@@ -91,8 +98,10 @@ class Alternation {
   double absolute_lambda_ = 0;
   Metric metric_;
   LearnedMetric learned_;
-  Matrix x_, z_;  // embedded
-  Matrix seen_;   // squared distances of a few pairs, to see them change
+  Matrix moment_;       // that the metric was made from
+  Anderson memory_{1};  // of the moments
+  Matrix x_, z_;        // embedded
+  Matrix seen_, now_;   // squared distances of a few pairs, at the last step and at this one
   double change_ = 0;
   Transport transport_;
   bool has_costs_ = false;  // those of a fixed metric stay the same

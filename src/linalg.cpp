@@ -88,8 +88,7 @@ void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, doub
 }
 
 Matrix multiply(const Matrix& a, const Matrix& b, Op op_a, Op op_b) {
-  Matrix c =
-      Matrix::Zero(op_a == Op::none ? a.rows() : a.cols(), op_b == Op::none ? b.cols() : b.rows());
+  Matrix c(op_a == Op::none ? a.rows() : a.cols(), op_b == Op::none ? b.cols() : b.rows());
   gemm(op_a, a, op_b, b, 1.0, 0.0, c);
   return c;
 }
@@ -205,6 +204,15 @@ Matrix row_space(const Matrix& a, double tolerance) {
   const int d = size(a.cols());
   const double largest = a.size() == 0 ? 0.0 : a.cwiseAbs().maxCoeff();
   if (!(largest > 0.0)) return Matrix(d, 0);
+  std::vector<Index> used;  // columns that are not zero
+  for (Index j = 0; j < d; ++j)
+    if ((a.col(j).array() != 0).any()) used.push_back(j);
+  if (static_cast<int>(used.size()) < d) {
+    const Matrix within = row_space(a(Eigen::all, used), tolerance);
+    Matrix basis = Matrix::Zero(d, within.cols());
+    basis(used, Eigen::all) = within;
+    return basis;
+  }
   // Pivoting runs at the speed of memory, so it is left to a square factor of order min(n, d).
   Matrix work = a / largest;
   const int order = std::min(n, d);

@@ -3,8 +3,6 @@
 // Q'L'.
 #pragma once
 
-#include <limits>
-
 #include "space.h"
 
 namespace remblai {
@@ -18,9 +16,6 @@ struct LearnedMetric {
   double prior_term = 0;  ///< <A^-1, D>, over all d dimensions
   double trace = 0;       ///< of A, over all d dimensions
   bool ok = false;        ///< false: C is singular to working precision
-  // Not from the step itself: MetricStep::residual and condition, where someone asked for them.
-  double residual = std::numeric_limits<double>::quiet_NaN();
-  double condition = std::numeric_limits<double>::quiet_NaN();
 };
 
 class MetricStep {

@@ -170,7 +170,7 @@ Space make_shared_space(const Problem& problem, const Matrix& source, const Matr
 void set_reference(Space& space, const Problem& problem, const Options& options) {
   const bool learned = options.metric == MetricChoice::learned;
   const PriorChoice choice = reference_choice(options);
-  const bool reduced = space.frame.basis.size() > 0;
+  [[maybe_unused]] const bool reduced = space.frame.basis.size() > 0;
   switch (choice) {
     case PriorChoice::identity:
       space.reference = {};

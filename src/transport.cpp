@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "anderson.h"
 #include "costs.h"
 #include "kernel.h"
 #include "linalg.h"
@@ -24,45 +24,6 @@ namespace {
 
 // Points on the source side up to which a Newton step may factorise its matrix.
 constexpr Index largest_factored = 4096;
-
-// Anderson's mixing of a fixed-point iteration t = T(y), with a memory of five.
-class Anderson {
- public:
-  bool empty() const { return values_.empty(); }
-  void clear() {
-    values_.clear();
-    residuals_.clear();
-  }
-
-  // The y to go on with after T(y) = t.
-  Vector next(const Vector& y, const Vector& t) {
-    values_.push_back(t);
-    residuals_.push_back(t - y);
-    if (values_.size() > 6) {
-      values_.pop_front();
-      residuals_.pop_front();
-    }
-    const Index k = static_cast<Index>(values_.size()) - 1;
-    if (k == 0) return t;
-    // min |r - sum_i w_i (r - r_i)| over w, a little regularised.
-    Matrix differences(k, t.size());
-    for (Index i = 0; i < k; ++i)
-      differences.row(i) = residuals_.back() - residuals_[static_cast<std::size_t>(i)];
-    Matrix normal = linalg::gram_of_rows(differences);
-    normal.diagonal().array() += 1e-10 * normal.trace();
-    Matrix lower;
-    if (!linalg::cholesky(normal, lower)) return t;
-    const Matrix right = differences * residuals_.back();
-    const Matrix w =
-        linalg::solve_lower(lower, linalg::solve_lower(lower, right), linalg::Op::transpose);
-    Vector mixed = t;
-    for (Index i = 0; i < k; ++i) mixed += w(i, 0) * (values_[static_cast<std::size_t>(i)] - t);
-    return mixed;
-  }
-
- private:
-  std::deque<Vector> values_, residuals_;
-};
 
 }  // namespace
 
@@ -200,7 +161,7 @@ bool Solver::reach(double tolerance) {
 // which T itself never does but for rounding, and does not lower the error either, is taken back,
 // and the memory with it.
 bool Solver::reach_by_anderson(double tolerance) {
-  Anderson memory;
+  Anderson memory(5);
   Vector y = kernel_.columns(), safe = y;
   double highest = -std::numeric_limits<double>::infinity(), last_error = 0;
   while (true) {

@@ -86,6 +86,35 @@ TEST(Alternation, BriefHistoriesLeaveOutOnlyWhatCostsTime) {
     EXPECT_TRUE(std::isnan(left_out));
 }
 
+TEST(Alternation, AccelerationSavesStepsAndNeverRaisesTheObjective) {
+  int plain_steps = 0, mixed_steps = 0;
+  for (const double lambda : {0.2, 0.05, 0.02}) {
+    const Problem problem = test::small_problem();
+    Options options{.lambda = lambda,
+                    .steps = 500,
+                    .tolerance = 1e-12,
+                    .outer_tolerance = 1e-6,
+                    .inner = InnerTolerance::tight,
+                    .acceleration = Acceleration::none};
+    const Model plain = fit(problem, options);
+    options.acceleration = Acceleration::anderson;
+    const Model mixed = fit(problem, options);
+    ASSERT_TRUE(plain.status.converged() && mixed.status.converged()) << lambda;
+    for (std::size_t k = 1; k < mixed.history.size(); ++k)
+      EXPECT_LE(mixed.history[k].objective,
+                mixed.history[k - 1].objective + 1e-9 * std::abs(mixed.history[k - 1].objective))
+          << lambda << " at step " << k + 1;
+    // Either is a fixed point: they may be different ones, but not by much here.
+    EXPECT_LE(mixed.fixed_point_residual, 1e-4) << lambda;
+    EXPECT_NEAR(mixed.history.back().objective, plain.history.back().objective,
+                1e-3 * std::abs(plain.history.back().objective))
+        << lambda;
+    plain_steps += static_cast<int>(plain.history.size());
+    mixed_steps += static_cast<int>(mixed.history.size());
+  }
+  EXPECT_LT(mixed_steps, plain_steps);
+}
+
 // Few points, so that all pairs are looked at.
 TEST(Alternation, EndsWhenSquaredDistancesSettle) {
   const Problem problem = test::small_problem();

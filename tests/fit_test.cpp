@@ -47,7 +47,8 @@ TEST(Fit, AgreesWithAPlainLoopOfSciPyAndPot) {
                                       .steps = 6,
                                       .tolerance = 1e-12,
                                       .outer_tolerance = 0,
-                                      .inner = InnerTolerance::tight});
+                                      .inner = InnerTolerance::tight,
+                                      .acceleration = Acceleration::none});
     const std::string key(name(prior));
     const Matrix metric = fixture(key + "_metric");
     EXPECT_LE((model.metric.matrix() - metric).norm(), 1e-8 * metric.norm()) << key;
@@ -58,7 +59,10 @@ TEST(Fit, AgreesWithAPlainLoopOfSciPyAndPot) {
 
 TEST(Fit, TheMetricSolvesItsEquationWithThePlanBeforeIt) {
   const Problem problem = test::small_problem();
-  Options options{.steps = 4, .outer_tolerance = 0, .inner = InnerTolerance::tight};
+  Options options{.steps = 4,
+                  .outer_tolerance = 0,
+                  .inner = InnerTolerance::tight,
+                  .acceleration = Acceleration::none};
   const Model before = fit(problem, options);
   options.steps = 5;
   const Model after = fit(problem, options);

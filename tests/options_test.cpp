@@ -143,6 +143,9 @@ TEST(Options, enums_have_one_name_for_each_value) {
   expect_unique_names(KnnMetric::euclidean);
   expect_unique_names(Preprocess::zscore);
   expect_unique_names(InnerTolerance::tight);
+  expect_unique_names(Acceleration::anderson);
+  expect_unique_names(SolverChoice::newton);
+  expect_unique_names(Precision::float32);
   expect_unique_names(Outcome::diverged);
   EXPECT_EQ(name(MetricChoice::w_inverse), "w-inverse");
   EXPECT_EQ(name(Outcome::iteration_limit), "iteration-limit");

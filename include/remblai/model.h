@@ -29,14 +29,15 @@ struct Step {
   double source_error = 0;    ///< L1 error of the row sums
   double target_error = 0;    ///< L1 error of the column sums
   double duality_gap = 0;     ///< upper bound for the transport problem of this step, >= 0
+  // These three cost as much as the metric step: they are NaN before the last step.
   /// |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric, NaN unless the geodesic weight
   /// is 1/2
   double riccati_residual = 0;
-  double metric_change = 0;  ///< affine-invariant distance to the last metric; 0 at the first step
+  double metric_change = 0;  ///< affine-invariant distance to the metric before
+  double condition = 1;      ///< condition number of A
   /// Root mean square of the relative changes of squared distances between source and target points
   /// (at most 256 x 256 of them); 0 at the first step. The alternation ends when it is small.
   double distance_change = 0;
-  double condition = 1;      ///< condition number of A
   int inner_iterations = 0;  ///< passes over the matrix
   bool inner_converged = false;
   double seconds = 0;

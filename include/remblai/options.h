@@ -14,6 +14,7 @@ enum class Unit { relative, absolute };
 enum class KnnMetric { model, euclidean };
 enum class Preprocess { none, l2, zscore };
 enum class InnerTolerance { adaptive, tight };
+enum class Acceleration { none, anderson };
 enum class SolverChoice { automatic, sinkhorn, anderson, newton };
 enum class Precision { float64, float32 };
 
@@ -37,11 +38,12 @@ constexpr std::array<std::string_view, 3> names(Preprocess) {
 constexpr std::array<std::string_view, 2> names(InnerTolerance) {
   return {"adaptive", "tight"};
 }
-
+constexpr std::array<std::string_view, 2> names(Acceleration) {
+  return {"none", "anderson"};
+}
 constexpr std::array<std::string_view, 4> names(SolverChoice) {
   return {"auto", "sinkhorn", "anderson", "newton"};
 }
-
 constexpr std::array<std::string_view, 2> names(Precision) {
   return {"double", "float"};
 }
@@ -64,6 +66,7 @@ struct Options {
   double tolerance = 1e-6;
   double outer_tolerance = 1e-3;
   InnerTolerance inner = InnerTolerance::adaptive;
+  Acceleration acceleration = Acceleration::anderson;
   SolverChoice solver = SolverChoice::automatic;
   Precision precision = Precision::float64;
   int neighbours = 1;
@@ -96,6 +99,9 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "stop when a step changes squared distances by less than this share (root mean square); 0 "
         "makes all steps");
   visit("inner", o.inner, "plans before the last step: adaptive tolerance, or tight");
+  visit("acceleration", o.acceleration,
+        "of the outer steps: none is the plain alternation; anderson looks back one step, and is "
+        "taken back where the objective rises");
   visit("solver", o.solver, "how plans are found: auto goes by what the iterations show");
   visit("precision", o.precision,
         "of the matrices of all pairs; potentials and sums are double in either");

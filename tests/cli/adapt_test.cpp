@@ -138,6 +138,14 @@ TEST_F(Cli, EveryOptionReachesTheModel) {
                                "euclidean",
                                "--preprocess",
                                "zscore",
+                               "--acceleration",
+                               "none",
+                               "--solver",
+                               "newton",
+                               "--precision",
+                               "float",
+                               "--memory",
+                               "0.5",
                                "--threads",
                                "1",
                                "--seed",
@@ -156,6 +164,10 @@ TEST_F(Cli, EveryOptionReachesTheModel) {
   EXPECT_EQ(options.tolerance, 1e-5);
   EXPECT_EQ(options.outer_tolerance, 1e-2);
   EXPECT_EQ(options.inner, InnerTolerance::tight);
+  EXPECT_EQ(options.acceleration, Acceleration::none);
+  EXPECT_EQ(options.solver, SolverChoice::newton);
+  EXPECT_EQ(options.precision, Precision::float32);
+  EXPECT_EQ(options.memory, 0.5);
   EXPECT_EQ(options.neighbours, 3);
   EXPECT_EQ(options.knn_metric, KnnMetric::euclidean);
   EXPECT_EQ(options.preprocess, Preprocess::zscore);
