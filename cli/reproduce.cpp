@@ -45,6 +45,7 @@ Settings default_settings() {
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
   settings.ridges = {100, 10, 1};
   settings.options.outer_tolerance = 0.01;
+  settings.options.acceleration = Acceleration::none;
   return settings;
 }
 

@@ -182,6 +182,8 @@ void Alternation::begin(double lambda) {
     seen_ = some_distances(x_, z_);
     moment_ = first_moment_;
     memory_.clear();
+    // With t other than 1/2 the objective tells nothing.
+    accelerate_ = options_.acceleration == Acceleration::anderson && options_.geodesic == 0.5;
   }
   if (lambda_ > 0 && (learned() || !has_costs_)) {
     transport_.set_points(x_, z_);
@@ -205,8 +207,9 @@ bool Alternation::step() {
     record = plan_step();
   } else {
     const Matrix moment = second_moment(space_, plan_moments());
-    if (!accelerated_step(moment, record) && !stopped_) {
-      memory_.clear();
+    const bool accelerated = accelerate_ && accelerated_step(moment, record);
+    if (!accelerated && !stopped_) {
+      accelerate_ = false;  // this run is not for it; one step is lost at most
       if (!learn(moment)) {
         status_ = {Outcome::diverged, singular_reason()};
         return false;
@@ -233,12 +236,11 @@ bool Alternation::step() {
 }
 
 // The metric from a mixture of this moment and those before. False when the objective has risen, by
-// more than the plans may be wrong; with t other than 1/2 it tells nothing.
+// more than the plans may be wrong.
 bool Alternation::accelerated_step(const Matrix& moment, Step& record) {
-  if (options_.acceleration == Acceleration::none || options_.geodesic != 0.5) return false;
-  Matrix mixed(moment.rows(), moment.cols());
-  mixed.reshaped() = memory_.next(moment_.reshaped(), moment.reshaped());
-  if (!learn(mixed)) return false;
+  const auto entries = [](const Matrix& a) { return Eigen::Map<const Vector>(a.data(), a.size()); };
+  const Vector mixed = memory_.next(entries(moment_), entries(moment));
+  if (!learn(Eigen::Map<const Matrix>(mixed.data(), moment.rows(), moment.cols()))) return false;
   record = plan_step();
   const Step& last = history_.back();
   return record.objective <= last.objective + last.duality_gap + record.duality_gap;

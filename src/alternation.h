@@ -100,8 +100,9 @@ class Alternation {
   LearnedMetric learned_;
   Matrix moment_;       // that the metric was made from
   Anderson memory_{1};  // of the moments
-  Matrix x_, z_;        // embedded
-  Matrix seen_, now_;   // squared distances of a few pairs, at the last step and at this one
+  bool accelerate_ = false;
+  Matrix x_, z_;       // embedded
+  Matrix seen_, now_;  // squared distances of a few pairs, at the last step and at this one
   double change_ = 0;
   Transport transport_;
   bool has_costs_ = false;  // those of a fixed metric stay the same

@@ -10,6 +10,8 @@ namespace remblai {
 template <class T>
 using RowMatrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+/// c_ij = alpha_i + beta_j + entry_ij. The entries are all there is when they are stored; else they
+/// are the products -2 x_i'z_j, which a matrix product makes, and alpha and beta are |x|^2, |z|^2.
 template <class T>
 class Costs {
  public:
@@ -19,28 +21,28 @@ class Costs {
   /// about 1e-7 of the largest.
   Costs(const Matrix& x, const Matrix& z, bool stored);
 
-  Index rows() const { return stored() ? matrix_.rows() : x_.rows(); }
-  Index columns() const { return stored() ? matrix_.cols() : z_.rows(); }
+  Index rows() const { return alpha_.size(); }
+  Index columns() const { return beta_.size(); }
   bool stored() const { return x_.size() == 0; }
 
-  /// Rows to ask for at a time: all that are stored, else what fills some 64 MB of doubles.
-  Index block() const;
+  const Vector& alpha() const { return alpha_; }
+  const Vector& beta() const { return beta_; }
 
   /// The entries of these rows, one after the other. `scratch` holds them unless they are stored.
-  const T* rows(Rows rows, int threads, RowMatrix<T>& scratch) const;
+  const T* entries(Rows rows, RowMatrix<T>& scratch) const;
 
   Vector column(Index j) const;
 
   /// The largest; not less than that when they are not stored.
   double largest() const { return largest_; }
 
-  /// sum_ij alpha_i c_ij beta_j. O(m n) when they are stored, else O((m + n) d).
-  double between(const Vector& alpha, const Vector& beta) const;
+  /// sum_ij a_i c_ij b_j. O(m n) when they are stored, else O((m + n) d).
+  double between(const Vector& a, const Vector& b) const;
 
  private:
   RowMatrix<T> matrix_;
   RowMatrix<T> x_, z_;
-  Vector x_squares_, z_squares_;
+  Vector alpha_, beta_;
   double largest_ = 0;
 };
 

@@ -102,29 +102,19 @@ void dot_block(const T* k, int count, const Column<T>& x, double* out) {
     out[0] = loops.dot(k, x.data(), x.size());
 }
 
-// Products with rows that are all there: y = K x,
-template <class T>
-void multiply(const RowMatrix<T>& k, const Column<T>& x, int threads, double* y) {
-  for_pieces(k.rows(), threads, [&](Index, Rows rows) {
-    by_fours(rows, [&](Index i, int count) { dot_block(k.row(i).data(), count, x, y + i); });
-  });
+// The rows of a piece, `most` at a time: for (part = first; not empty; part = next).
+Rows first_rows(Rows rows, Index most) {
+  return {rows.begin, std::min(rows.begin + most, rows.end)};
+}
+Rows next_rows(Rows part, Rows rows, Index most) {
+  return first_rows({part.end, rows.end}, most);
 }
 
-// sums += K' x,
+// Where a thread makes rows of K that are not stored; kept from pass to pass.
 template <class T>
-void multiply_transpose(const RowMatrix<T>& k, const double* x, int threads, ColumnSums<T>& sums) {
-  for_pieces(k.rows(), threads, [&](Index piece, Rows rows) {
-    by_fours(rows, [&](Index i, int count) { sums.add(piece, k.row(i).data(), count, x + i); });
-  });
-}
-
-// y_i = sum_j k_ij^2 w_j.
-template <class T>
-void multiply_squares(const RowMatrix<T>& k, const Column<T>& w, int threads, double* y) {
-  for_pieces(k.rows(), threads, [&](Index, Rows rows) {
-    for (Index i = rows.begin; i < rows.end; ++i)
-      y[i] = simd::loops<T>().dot_squares(k.row(i).data(), w.data(), k.cols());
-  });
+RowMatrix<T>& made_rows() {
+  static thread_local RowMatrix<T> rows;
+  return rows;
 }
 
 template <class T>
@@ -153,18 +143,19 @@ class ScaledKernel final : public Kernel {
   void rebuild();
   void rescue_columns();
   template <class Body>
-  void for_blocks(Body&& body) const;
-  template <class Body>
   void sweep(Body&& body) const;
   template <class Body>
   void sweep_costs(Body&& body);
   ColumnSums<T> column_sums() const;
+  Vector base_columns() const;
+  double base_row(Index i) const;
 
   const simd::Loops<T>& loops_ = simd::loops<T>();
   const Costs<T>& costs_;
   const Vector& p_;
   const Vector& q_;
   int threads_;
+  Index most_;           // rows that are made at a time
   RowMatrix<T> kernel_;  // K; empty when it is not stored
   double scale_ = 0;     // s
   Vector u_, v_;         // base 2
@@ -175,65 +166,71 @@ ScaledKernel<T>::ScaledKernel(const Costs<T>& costs, const Vector& p, const Vect
     : costs_(costs),
       p_(p),
       q_(q),
-      threads_(costs.rows() * costs.columns() < small_matrix ? 1 : threads) {
+      threads_(costs.rows() * costs.columns() < small_matrix ? 1 : threads),
+      // Enough for a matrix product to be fast, few enough to be in a cache when they are used.
+      most_(std::clamp<Index>((Index{16} << 20) / static_cast<Index>(sizeof(T)) / costs.columns(),
+                              32, 192)) {
   if (costs.stored()) kernel_.resize(costs.rows(), costs.columns());
 }
 
-// body(first row, K of a block of rows): everything at once when it is stored.
+// What v and u are for the entries of the costs, which come without alpha and beta.
 template <class T>
-template <class Body>
-void ScaledKernel<T>::for_blocks(Body&& body) const {
-  if (costs_.stored()) {
-    body(Index{0}, kernel_);
-    return;
-  }
-  RowMatrix<T> block;
-  for (Index first = 0; first < costs_.rows(); first += costs_.block()) {
-    costs_.rows({first, std::min(first + costs_.block(), costs_.rows())}, threads_, block);
-    for_pieces(block.rows(), threads_, [&](Index, Rows rows) {
-      for (Index i = rows.begin; i < rows.end; ++i) {
-        T* row = block.row(i).data();
-        loops_.exp2_row(row, v_.data(), scale_, u_[first + i], row, block.cols());
-      }
-    });
-    body(first, block);
-  }
+Vector ScaledKernel<T>::base_columns() const {
+  return v_ - scale_ * costs_.beta();
+}
+template <class T>
+double ScaledKernel<T>::base_row(Index i) const {
+  return u_[i] - scale_ * costs_.alpha()[i];
 }
 
-// body(piece, rows, K of the first of them). A piece is always visited in the order of its rows,
-// and never by two threads at a time.
+// body(piece, rows, K of the first of them): all rows of a piece at once when K is stored, else a
+// few at a time, in order. A piece is never visited by two threads at a time.
 template <class T>
 template <class Body>
 void ScaledKernel<T>::sweep(Body&& body) const {
-  for_blocks([&](Index first, const RowMatrix<T>& block) {
-    for_pieces(block.rows(), threads_, [&](Index piece, Rows rows) {
-      body(piece, Rows{first + rows.begin, first + rows.end}, block.row(rows.begin).data());
-    });
+  if (costs_.stored()) {
+    for_pieces(costs_.rows(), threads_,
+               [&](Index piece, Rows rows) { body(piece, rows, kernel_.row(rows.begin).data()); });
+    return;
+  }
+  const linalg::OneThread alone;  // every thread of the team makes its own rows
+  const Vector v = base_columns();
+  for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
+    RowMatrix<T>& block = made_rows<T>();
+    for (Rows part = first_rows(rows, most_); part.begin < part.end;
+         part = next_rows(part, rows, most_)) {
+      costs_.entries(part, block);
+      for (Index i = part.begin; i < part.end; ++i) {
+        T* row = block.row(i - part.begin).data();
+        loops_.exp2_row(row, v.data(), scale_, base_row(i), row, block.cols());
+      }
+      body(piece, part, block.data());
+    }
   });
 }
 
-// body(piece, row, its costs, where its entries of K belong).
+// body(piece, row, its entries of the costs, where those of K belong).
 template <class T>
 template <class Body>
 void ScaledKernel<T>::sweep_costs(Body&& body) {
-  const Index m = costs_.rows(), n = costs_.columns();
-  RowMatrix<T> scratch;
-  for (Index first = 0; first < m; first += costs_.block()) {
-    const Index count = std::min(costs_.block(), m - first);
-    const T* c = costs_.rows({first, first + count}, threads_, scratch);
-    for_pieces(count, threads_, [&](Index piece, Rows rows) {
-      Column<T> row(costs_.stored() ? 0 : n);
-      for (Index i = rows.begin; i < rows.end; ++i)
-        body(piece, first + i, c + i * n,
-             costs_.stored() ? kernel_.row(first + i).data() : row.data());
-    });
-  }
+  const Index n = costs_.columns();
+  const linalg::OneThread alone;
+  for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
+    Column<T> row(costs_.stored() ? 0 : n);
+    for (Rows part = first_rows(rows, most_); part.begin < part.end;
+         part = next_rows(part, rows, most_)) {
+      const T* c = costs_.entries(part, made_rows<T>());
+      for (Index i = part.begin; i < part.end; ++i)
+        body(piece, i, c + (i - part.begin) * n,
+             costs_.stored() ? kernel_.row(i).data() : row.data());
+    }
+  });
   ++counts_.exponentials;
 }
 
 template <class T>
 ColumnSums<T> ScaledKernel<T>::column_sums() const {
-  return {piece_count(std::min(costs_.block(), costs_.rows())), costs_.columns()};
+  return {piece_count(costs_.rows()), costs_.columns()};
 }
 
 template <class T>
@@ -253,9 +250,11 @@ void ScaledKernel<T>::rebuild() {
   a.resize(costs_.rows());
   for (int attempt = 0; attempt < 20; ++attempt) {
     ColumnSums<T> sums = column_sums();
+    const Vector v = base_columns();
     sweep_costs([&](Index piece, Index i, const T* c, T* k) {
-      u_[i] = -loops_.shifted_max(c, v_.data(), scale_, n);
-      a[i] = p_[i] / loops_.exp2_row(c, v_.data(), scale_, u_[i], k, n);
+      const double top = loops_.shifted_max(c, v.data(), scale_, n);
+      u_[i] = scale_ * costs_.alpha()[i] - top;
+      a[i] = p_[i] / loops_.exp2_row(c, v.data(), scale_, -top, k, n);
       sums.add(piece, k, 1, &a[i]);
     });
     b = q_.cwiseQuotient(sums.total());
@@ -283,7 +282,7 @@ double ScaledKernel<T>::sinkhorn() {
   const Index n = costs_.columns();
   const Column<T> x = b.template cast<T>();
   ColumnSums<T> sums = column_sums();
-  Vector errors = Vector::Zero(piece_count(std::min(costs_.block(), costs_.rows())));
+  Vector errors = Vector::Zero(piece_count(costs_.rows()));
   sweep([&](Index piece, Rows rows, const T* k) {
     double error = 0;
     by_fours(rows, [&](Index i, int count) {
@@ -311,10 +310,13 @@ void ScaledKernel<T>::finish_rows() {
 template <class T>
 Vector ScaledKernel<T>::times(const Vector& x) const {
   ++counts_.products;
+  const Index n = costs_.columns();
   const Column<T> entries = x.template cast<T>();
   Vector y(costs_.rows());
-  for_blocks([&](Index first, const RowMatrix<T>& block) {
-    multiply(block, entries, threads_, y.data() + first);
+  sweep([&](Index, Rows rows, const T* k) {
+    by_fours(rows, [&](Index i, int count) {
+      dot_block(k + (i - rows.begin) * n, count, entries, y.data() + i);
+    });
   });
   return y;
 }
@@ -322,9 +324,12 @@ Vector ScaledKernel<T>::times(const Vector& x) const {
 template <class T>
 Vector ScaledKernel<T>::transpose_times(const Vector& x) const {
   ++counts_.products;
+  const Index n = costs_.columns();
   ColumnSums<T> sums = column_sums();
-  for_blocks([&](Index first, const RowMatrix<T>& block) {
-    multiply_transpose(block, x.data() + first, threads_, sums);
+  sweep([&](Index piece, Rows rows, const T* k) {
+    by_fours(rows, [&](Index i, int count) {
+      sums.add(piece, k + (i - rows.begin) * n, count, x.data() + i);
+    });
   });
   return sums.total();
 }
@@ -332,23 +337,34 @@ Vector ScaledKernel<T>::transpose_times(const Vector& x) const {
 template <class T>
 Vector ScaledKernel<T>::squares_times(const Vector& w) const {
   ++counts_.products;
+  const Index n = costs_.columns();
   const Column<T> weights = w.template cast<T>();
   Vector y(costs_.rows());
-  for_blocks([&](Index first, const RowMatrix<T>& block) {
-    multiply_squares(block, weights, threads_, y.data() + first);
+  sweep([&](Index, Rows rows, const T* k) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      y[i] = loops_.dot_squares(k + (i - rows.begin) * n, weights.data(), n);
   });
   return y;
 }
 
 template <class T>
 Matrix ScaledKernel<T>::times(const Matrix& y) const {
+  if constexpr (std::is_same_v<T, double>)
+    if (costs_.stored()) {
+      ++counts_.products;
+      return linalg::multiply(kernel_, y);
+    }
   ++counts_.products;
   Matrix product(costs_.rows(), y.cols());
-  for_blocks([&](Index first, const RowMatrix<T>& block) {
-    if constexpr (std::is_same_v<T, double>)
-      product.middleRows(first, block.rows()) = linalg::multiply(block, y);
-    else
-      product.middleRows(first, block.rows()) = linalg::multiply(block.template cast<double>(), y);
+  const linalg::OneThread alone;
+  sweep([&](Index, Rows rows, const T* k) {
+    for (Rows part = first_rows(rows, most_); part.begin < part.end;
+         part = next_rows(part, rows, most_)) {
+      const Eigen::Map<const RowMatrix<T>> block(k + (part.begin - rows.begin) * costs_.columns(),
+                                                 part.end - part.begin, costs_.columns());
+      product.middleRows(part.begin, block.rows()) =
+          linalg::multiply(block.template cast<double>(), y);
+    }
   });
   return product;
 }
@@ -423,13 +439,14 @@ double ScaledKernel<T>::measure(double lambda, const Vector& f, const Vector& g,
   rows.resize(m);
   Vector costs(m);
   ColumnSums<T> sums = column_sums();
+  const Vector v = base_columns();
   sweep_costs([&](Index piece, Index i, const T* c, T* k) {
-    rows[i] = loops_.exp2_row(c, v_.data(), scale_, u_[i], k, n);
+    rows[i] = loops_.exp2_row(c, v.data(), scale_, base_row(i), k, n);
     costs[i] = loops_.dot(k, c, n);
     sums.add(piece, k, 1, &a[i]);  // one
   });
   columns = sums.total();
-  return costs.sum();
+  return costs.sum() + costs_.alpha().dot(rows) + costs_.beta().dot(columns);
 }
 
 }  // namespace

@@ -75,6 +75,14 @@ void set_threads(int threads) {
   openblas_set_num_threads(std::max(1, threads));
 }
 
+OneThread::OneThread() : before_(openblas_get_num_threads()) {
+  if (before_ > 1) openblas_set_num_threads(1);
+}
+
+OneThread::~OneThread() {
+  if (before_ > 1) openblas_set_num_threads(before_);
+}
+
 void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta,
           Matrix& c) {
   const Index rows = op_a == Op::none ? a.rows() : a.cols();

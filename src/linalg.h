@@ -11,6 +11,18 @@ namespace remblai::linalg {
 /// Threads of every later BLAS and LAPACK call of this process.
 void set_threads(int threads);
 
+/// While it lives, BLAS and LAPACK use one thread: for threads that each make calls of their own.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Which BLAS this is, as it calls itself.
 std::string library();
 
