@@ -102,12 +102,11 @@ void dot_block(const T* k, int count, const Column<T>& x, double* out) {
     out[0] = loops.dot(k, x.data(), x.size());
 }
 
-// The rows of a piece, `most` at a time: for (part = first; not empty; part = next).
-Rows first_rows(Rows rows, Index most) {
-  return {rows.begin, std::min(rows.begin + most, rows.end)};
-}
-Rows next_rows(Rows part, Rows rows, Index most) {
-  return first_rows({part.end, rows.end}, most);
+// body(part) for the rows, `most` at a time.
+template <class Body>
+void for_parts(Rows rows, Index most, Body&& body) {
+  for (Index begin = rows.begin; begin < rows.end; begin += most)
+    body(Rows{begin, std::min(begin + most, rows.end)});
 }
 
 // Where a thread makes rows of K that are not stored; kept from pass to pass.
@@ -122,6 +121,7 @@ class ScaledKernel final : public Kernel {
  public:
   ScaledKernel(const Costs<T>& costs, const Vector& p, const Vector& q, int threads);
 
+  bool stored() const override { return costs_.stored(); }
   void start(double lambda, const Vector& g) override;
   double sinkhorn() override;
   void finish_rows() override;
@@ -197,15 +197,14 @@ void ScaledKernel<T>::sweep(Body&& body) const {
   const Vector v = base_columns();
   for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
     RowMatrix<T>& block = made_rows<T>();
-    for (Rows part = first_rows(rows, most_); part.begin < part.end;
-         part = next_rows(part, rows, most_)) {
+    for_parts(rows, most_, [&](Rows part) {
       costs_.entries(part, block);
       for (Index i = part.begin; i < part.end; ++i) {
         T* row = block.row(i - part.begin).data();
         loops_.exp2_row(row, v.data(), scale_, base_row(i), row, block.cols());
       }
       body(piece, part, block.data());
-    }
+    });
   });
 }
 
@@ -217,13 +216,12 @@ void ScaledKernel<T>::sweep_costs(Body&& body) {
   const linalg::OneThread alone;
   for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
     Column<T> row(costs_.stored() ? 0 : n);
-    for (Rows part = first_rows(rows, most_); part.begin < part.end;
-         part = next_rows(part, rows, most_)) {
+    for_parts(rows, most_, [&](Rows part) {
       const T* c = costs_.entries(part, made_rows<T>());
       for (Index i = part.begin; i < part.end; ++i)
         body(piece, i, c + (i - part.begin) * n,
              costs_.stored() ? kernel_.row(i).data() : row.data());
-    }
+    });
   });
   ++counts_.exponentials;
 }
@@ -349,22 +347,18 @@ Vector ScaledKernel<T>::squares_times(const Vector& w) const {
 
 template <class T>
 Matrix ScaledKernel<T>::times(const Matrix& y) const {
-  if constexpr (std::is_same_v<T, double>)
-    if (costs_.stored()) {
-      ++counts_.products;
-      return linalg::multiply(kernel_, y);
-    }
   ++counts_.products;
+  if constexpr (std::is_same_v<T, double>)
+    if (costs_.stored()) return linalg::multiply(kernel_, y);
+  const Index n = costs_.columns();
   Matrix product(costs_.rows(), y.cols());
   const linalg::OneThread alone;
   sweep([&](Index, Rows rows, const T* k) {
-    for (Rows part = first_rows(rows, most_); part.begin < part.end;
-         part = next_rows(part, rows, most_)) {
-      const Eigen::Map<const RowMatrix<T>> block(k + (part.begin - rows.begin) * costs_.columns(),
-                                                 part.end - part.begin, costs_.columns());
-      product.middleRows(part.begin, block.rows()) =
-          linalg::multiply(block.template cast<double>(), y);
-    }
+    for_parts(rows, most_, [&](Rows part) {
+      const Index count = part.end - part.begin;
+      const Eigen::Map<const RowMatrix<T>> block(k + (part.begin - rows.begin) * n, count, n);
+      product.middleRows(part.begin, count) = linalg::multiply(block.template cast<double>(), y);
+    });
   });
   return product;
 }

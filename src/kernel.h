@@ -16,6 +16,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
+  virtual bool stored() const = 0;
+
   /// K for this lambda and the potentials g of the columns, in units of the cost; then one Sinkhorn
   /// iteration (which needs no f), so the columns are exact.
   virtual void start(double lambda, const Vector& g) = 0;

@@ -88,9 +88,9 @@ class Solver {
   const Vector& q_;
   Kernel& kernel_;
   int newton_steps_ = 0;
-  Vector root_;
-  linalg::FloatMatrix factor_;  // of a Hessian, the preconditioner; empty: its diagonal is
-  bool stale_ = false;          // the factor belongs to another lambda
+  linalg::FloatMatrix factor_;  // of a scaled Hessian, the preconditioner; empty: its diagonal is
+  Vector root_;                 // that it was scaled by
+  bool stale_ = false;          // it belongs to another lambda
   bool stopped_ = false;
 };
 
@@ -215,7 +215,7 @@ Vector Solver::newton_direction(const Vector& r, double error) {
   // Iterations in the time of a factorisation: one reads 16 m n bytes, the other makes m^2 n +
   // m^3/3 multiply-adds in float.
   const int worth = static_cast<int>((m + m * m / (3 * n)) / 30);
-  const bool possible = p_.size() <= largest_factored;
+  const bool possible = p_.size() <= largest_factored && kernel_.stored();
   const double goal = std::max(std::clamp(error, 1e-3, 0.1), 0.1 * options_.tolerance / error);
   Vector x = Vector::Zero(r.size()), residual = p_ - r;
   const auto reached = [&] {
@@ -271,7 +271,7 @@ bool Solver::conjugate_gradients(const Vector& r, double goal, int most, Vector&
   double rho = residual.dot(z);
   for (int k = 0; k < most; ++k) {
     if (residual.lpNorm<1>() <= enough) return true;
-    if (k % 20 == 19 && !may_go_on(enough)) return true;
+    if (k > 0 && !may_go_on(enough)) return true;
     const Vector t = w.cwiseProduct(kernel_.transpose_times(kernel_.a.cwiseProduct(d)));
     const Vector product = r.cwiseProduct(d) - kernel_.a.cwiseProduct(kernel_.times(t));
     const double curvature = d.dot(product);
@@ -350,7 +350,8 @@ void Transport::set_points(const Matrix& x, const Matrix& z) {
   require_finite(x, "points");
   require_finite(z, "points");
   if (engine_.memory == 0) engine_.memory = available_memory() / 2;
-  const double each = engine_.precision == Precision::float64 ? 16 : 8;
+  // Costs, kernel, and the plan in float that Newton steps may factorise.
+  const double each = engine_.precision == Precision::float64 ? 20 : 12;
   const double needed = each * static_cast<double>(x.rows()) * static_cast<double>(z.rows());
   use(std::make_unique<Pairs>(engine_.precision, x, z, needed <= engine_.memory));
 }

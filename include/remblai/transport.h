@@ -54,10 +54,11 @@ struct TransportResult {
 };
 
 /// One entropic problem after another between the same two weighted sets. The potentials of the
-/// last solve are the start of the next, so a sequence of nearby costs is cheap. Costs and plan,
-/// two m x n matrices, are stored while they fit the memory; between points they need not be: then
-/// every pass makes them anew, block by block. The same bits come out for every number of threads,
-/// but where a Newton step factorises its matrix by a BLAS whose bits depend on its own.
+/// last solve are the start of the next, so a sequence of nearby costs is cheap. Costs and plan
+/// (with a copy in float, for Newton steps) are stored while they fit the memory; between points
+/// they need not be: then every pass makes them anew, block by block. The same bits come out for
+/// every number of threads, but where a Newton step factorises its matrix by a BLAS whose bits
+/// depend on its own.
 class Transport {
  public:
   /// Weights strictly positive, each summing to 1.
