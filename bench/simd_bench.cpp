@@ -49,7 +49,7 @@ void exponentials(benchmark::State& state) {
 template <class T>
 void sinkhorn(benchmark::State& state) {
   const RowMatrix<T> k = entries<T>(state);
-  const Eigen::Matrix<T, Eigen::Dynamic, 1> b = Vector::Ones(k.cols()).cast<T>();
+  const Eigen::Matrix<T, Eigen::Dynamic, 1> b = Vector::Ones(k.cols()).template cast<T>();
   Eigen::Matrix<T, Eigen::Dynamic, 1> sums = b;
   const T a[4] = {1, 1, 1, 1};
   double products[4];

@@ -168,7 +168,7 @@ ScaledKernel<T>::ScaledKernel(const Costs<T>& costs, const Vector& p, const Vect
       q_(q),
       threads_(costs.rows() * costs.columns() < small_matrix ? 1 : threads),
       // Enough for a matrix product to be fast, few enough to be in a cache when they are used.
-      most_(std::clamp<Index>((Index{16} << 20) / static_cast<Index>(sizeof(T)) / costs.columns(),
+      most_(std::clamp<Index>((Index{24} << 20) / static_cast<Index>(sizeof(T)) / costs.columns(),
                               32, 192)) {
   if (costs.stored()) kernel_.resize(costs.rows(), costs.columns());
 }
