@@ -15,9 +15,9 @@ namespace remblai {
 namespace {
 
 // a and b may grow to 2^(+-safe_log2) before K is made anew. In double an entry of K is cut to 0
-// below 2^-1000, so an entry of the plan that was cut is below 2^-400; in float 2^-125 and 2^-45.
+// below 2^-1000, so an entry of the plan that was cut is below 2^-400; in float 2^-80 and 2^-40.
 template <class T>
-constexpr double safe_log2 = std::is_same_v<T, double> ? 300 : 40;
+constexpr double safe_log2 = std::is_same_v<T, double> ? 300 : 20;
 
 // Below this many entries a pass is shorter than the start of a team of threads.
 constexpr Index small_matrix = 100000;
@@ -122,6 +122,7 @@ class ScaledKernel final : public Kernel {
   ScaledKernel(const Costs<T>& costs, const Vector& p, const Vector& q, int threads);
 
   bool stored() const override { return costs_.stored(); }
+  double longest_step() const override { return std::is_same_v<T, double> ? 100 : 25; }
   void start(double lambda, const Vector& g) override;
   double sinkhorn() override;
   void finish_rows() override;

@@ -50,14 +50,15 @@ HWY_INLINE V exp2_vector(D d, V x) {
 }
 
 // 2^x in float for an exponent in double, so that exponents of many digits lose none: the whole
-// part is taken off in double, the polynomial (interpolation at Chebyshev nodes, relative error
+// part is taken off in double (0 below 2^-80, so that products with other small numbers are not
+// subnormal, which is slow), the polynomial (interpolation at Chebyshev nodes, relative error
 // 3e-9 before rounding) is in float.
 template <class D, class F = hn::Rebind<float, D>>
 HWY_INLINE hn::Vec<F> exp2_to_float(D d, hn::Vec<D> x) {
   const F f;
   const hn::Rebind<std::int32_t, D> di;
-  const auto vanishes = hn::Lt(hn::DemoteTo(f, x), hn::Set(f, -125.0f));
-  x = hn::Min(hn::Max(x, hn::Set(d, -125.0)), hn::Set(d, 125.0));
+  const auto vanishes = hn::Lt(hn::DemoteTo(f, x), hn::Set(f, -80.0f));
+  x = hn::Min(hn::Max(x, hn::Set(d, -80.0)), hn::Set(d, 125.0));
   const auto whole = hn::Round(x);
   const auto r = hn::DemoteTo(f, hn::Sub(x, whole));
   auto p = hn::Set(f, 0.0001546144469856913f);

@@ -19,7 +19,7 @@ struct Loops {
   double (*shifted_max)(const T* c, const double* v, double s, Index n);
 
   /// k_j = 2^(v_j - s c_j + shift). Returns the sum of k. In double with exp2's contract; in float
-  /// the relative error is below 2e-7 for exponents in [-125, 125], the power is 0 below -125 and
+  /// the relative error is below 2e-7 for exponents in [-80, 125], the power is 0 below -80 and
   /// 2^125 above 125. k may be c.
   double (*exp2_row)(const T* c, const double* v, double s, double shift, T* k, Index n);
 

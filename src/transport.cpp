@@ -144,14 +144,20 @@ bool Solver::reach(double tolerance) {
   if (options_.solver == SolverChoice::anderson) return reach_by_anderson(tolerance);
   // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate).
   const double slow_rate = options_.solver == SolverChoice::newton ? 0 : 0.75;
-  double last_error = 0;
+  double last_error = 0, best = std::numeric_limits<double>::infinity();
+  int in_vain = 0;  // Newton steps since the error was last lowered, in the range of rounding
   for (int round = 0;; ++round) {
     const double error = kernel_.sinkhorn();
     if (error <= tolerance) return true;
-    if (!std::isfinite(error) || !may_go_on(error)) return false;
+    if (!std::isfinite(error) || !may_go_on(error) || in_vain > 30) return false;
     kernel_.keep_in_range();
+    if (error < 0.9 * best || error > 1e-4) in_vain = 0;
+    best = std::min(best, error);
     const bool slow = round >= 2 && error > slow_rate * last_error;
-    if (slow && options_.solver != SolverChoice::sinkhorn) newton_step(error);
+    if (slow && options_.solver != SolverChoice::sinkhorn) {
+      newton_step(error);
+      ++in_vain;
+    }
     last_error = error;
   }
 }
@@ -193,8 +199,7 @@ void Solver::newton_step(double error) {
   const double slope = direction.dot(p_ - r);
   if (!(slope > 0)) return;
   const Vector a = kernel_.a, b = kernel_.b;
-  // exp of the step must stay inside the range of the scaled kernel.
-  double step = std::min(1.0, 100 / direction.cwiseAbs().maxCoeff());
+  double step = std::min(1.0, kernel_.longest_step() / direction.cwiseAbs().maxCoeff());
   for (int attempt = 0; attempt < 12; ++attempt, step /= 2) {
     kernel_.a = a.array() * (step * direction).array().exp();
     kernel_.b = q_.cwiseQuotient(kernel_.transpose_times(kernel_.a));

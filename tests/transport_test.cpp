@@ -252,6 +252,16 @@ TEST(Transport, FloatsMeetTheirMarginalsToo) {
     }
 }
 
+// The rounding of floats is a floor: the solver sees that it gets no lower, and says so.
+TEST(Transport, WhatFloatsCannotMeetEndsSoon) {
+  Transport problem(uniform(130), uniform(90), {.precision = Precision::float32});
+  problem.set_points(test::random_matrix(130, 20, 1), test::random_matrix(90, 20, 2));
+  const TransportResult result = problem.solve(0.5, {.tolerance = 1e-12, .keep_going = {}});
+  EXPECT_FALSE(result.converged);
+  EXPECT_LT(std::max(result.source_error, result.target_error), 1e-5);
+  EXPECT_LT(result.passes, 5000);
+}
+
 TEST(Transport, TinyWeightsAreMet) {
   for (const double tiny : {1e-30, 1e-95, 1e-200}) {
     Vector q = test::random_weights(30, 6);
