@@ -235,15 +235,17 @@ bool Alternation::step() {
   return !end;
 }
 
-// The metric from a mixture of this moment and those before. False when the objective has risen, by
-// more than the plans may be wrong.
+// The metric from a mixture of this moment and those before. False when the objective has risen
+// above the lowest so far, by more than the plans may be wrong.
 bool Alternation::accelerated_step(const Matrix& moment, Step& record) {
   const auto entries = [](const Matrix& a) { return Eigen::Map<const Vector>(a.data(), a.size()); };
   const Vector mixed = memory_.next(entries(moment_), entries(moment));
   if (!learn(Eigen::Map<const Matrix>(mixed.data(), moment.rows(), moment.cols()))) return false;
   record = plan_step();
-  const Step& last = history_.back();
-  return record.objective <= last.objective + last.duality_gap + record.duality_gap;
+  const Step& lowest =
+      *std::min_element(history_.begin(), history_.end(),
+                        [](const Step& a, const Step& b) { return a.objective < b.objective; });
+  return record.objective <= lowest.objective + lowest.duality_gap + record.duality_gap;
 }
 
 bool Alternation::learn(const Matrix& moment) {

@@ -1,41 +1,72 @@
 // Rows of the cost matrix, kept or made by a matrix product.
 #include "costs.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "linalg.h"
 #include "pairs.h"
 
 namespace remblai {
+namespace {
+
+// 1 in double, which needs none.
+template <class T>
+double unit_for(double largest) {
+  if (std::is_same_v<T, double> || !(largest > 0) || !std::isfinite(largest)) return 1;
+  return std::exp2(std::ceil(std::log2(largest)));
+}
+
+}  // namespace
 
 template <class T>
-Costs<T>::Costs(const Matrix& matrix)
-    : matrix_(matrix.cast<T>()),
+Costs<T>::Costs(Matrix matrix)
+    : stored_(true),
       alpha_(Vector::Zero(matrix.rows())),
       beta_(Vector::Zero(matrix.cols())),
-      largest_(matrix.size() ? matrix.maxCoeff() : 0) {}
+      largest_(matrix.size() ? matrix.maxCoeff() : 0) {
+  unit_ = unit_for<T>(matrix.size() ? matrix.cwiseAbs().maxCoeff() : 0);
+  if constexpr (std::is_same_v<T, double>)
+    matrix_ = std::move(matrix);
+  else
+    matrix_ = (matrix / unit_).template cast<T>();
+}
 
 template <class T>
-Costs<T>::Costs(const Matrix& x, const Matrix& z, bool stored) {
-  if (stored) {
-    Matrix distances;
-    squared_distances(x, z, distances);
-    largest_ = distances.maxCoeff();
-    alpha_ = Vector::Zero(x.rows());
-    beta_ = Vector::Zero(z.rows());
-    if constexpr (std::is_same_v<T, double>)
-      matrix_ = std::move(distances);
-    else
-      matrix_ = distances.cast<T>();
-    return;
-  }
+Costs<T>::Costs(const Matrix& x, const Matrix& z, bool stored) : stored_(stored) {
   // From the middle of x, so that few digits are lost.
   const Eigen::RowVectorXd centre = x.colwise().mean();
-  x_ = (x.rowwise() - centre).template cast<T>();
-  z_ = (z.rowwise() - centre).template cast<T>();
+  const auto farthest = [&](const Matrix& points) {
+    return points.rows() ? (points.rowwise() - centre).rowwise().norm().maxCoeff() : 0.0;
+  };
+  largest_ = std::pow(farthest(x) + farthest(z), 2);
+  const double length = std::sqrt(unit_for<T>(4 * largest_));
+  const double size = std::is_same_v<T, double> ? 1 : std::exp2(std::ceil(std::log2(length)));
+  unit_ = size * size;
+  if (stored) {
+    alpha_ = Vector::Zero(x.rows());
+    beta_ = Vector::Zero(z.rows());
+    if constexpr (std::is_same_v<T, double>) {
+      squared_distances(x, z, matrix_);
+      largest_ = matrix_.size() ? matrix_.maxCoeff() : 0;
+      return;
+    }
+    matrix_.resize(x.rows(), z.rows());
+    largest_ = 0;
+    for (Index first = 0; first < x.rows(); first += 256) {
+      const Index count = std::min<Index>(256, x.rows() - first);
+      Matrix distances;
+      squared_distances(x.middleRows(first, count), z, distances);
+      largest_ = std::max(largest_, distances.maxCoeff());
+      matrix_.middleRows(first, count) = (distances / unit_).template cast<T>();
+    }
+    return;
+  }
+  x_ = ((x.rowwise() - centre) / size).template cast<T>();
+  z_ = ((z.rowwise() - centre) / size).template cast<T>();
   alpha_ = x_.template cast<double>().rowwise().squaredNorm();
   beta_ = z_.template cast<double>().rowwise().squaredNorm();
-  largest_ = std::pow(std::sqrt(alpha_.maxCoeff()) + std::sqrt(beta_.maxCoeff()), 2);
 }
 
 template <class T>
@@ -48,8 +79,8 @@ const T* Costs<T>::entries(Rows rows, RowMatrix<T>& scratch) const {
 
 template <class T>
 Vector Costs<T>::column(Index j) const {
-  if (stored()) return matrix_.col(j).template cast<double>();
-  return (x_.rowwise() - z_.row(j)).rowwise().squaredNorm().template cast<double>();
+  if (stored()) return unit_ * matrix_.col(j).template cast<double>();
+  return unit_ * (x_.rowwise() - z_.row(j)).rowwise().squaredNorm().template cast<double>();
 }
 
 template <class T>
@@ -58,11 +89,11 @@ double Costs<T>::between(const Vector& a, const Vector& b) const {
     double sum = 0;
     for (Index i = 0; i < matrix_.rows(); ++i)
       sum += a[i] * matrix_.row(i).template cast<double>().dot(b);
-    return sum;
+    return unit_ * sum;
   }
   const Vector left = x_.transpose().template cast<double>() * a;
   const Vector right = z_.transpose().template cast<double>() * b;
-  return a.dot(alpha_) * b.sum() + b.dot(beta_) * a.sum() - 2 * left.dot(right);
+  return unit_ * (a.dot(alpha_) * b.sum() + b.dot(beta_) * a.sum() - 2 * left.dot(right));
 }
 
 template class Costs<double>;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 #include "linalg.h"
@@ -123,6 +124,7 @@ class ScaledKernel final : public Kernel {
 
   bool stored() const override { return costs_.stored(); }
   double longest_step() const override { return std::is_same_v<T, double> ? 100 : 25; }
+  double rounding() const override { return std::is_same_v<T, double> ? 1e-11 : 1e-5; }
   void start(double lambda, const Vector& g) override;
   double sinkhorn() override;
   void finish_rows() override;
@@ -142,7 +144,7 @@ class ScaledKernel final : public Kernel {
 
  private:
   void rebuild();
-  void rescue_columns();
+  bool rescue_columns();
   template <class Body>
   void sweep(Body&& body) const;
   template <class Body>
@@ -158,7 +160,7 @@ class ScaledKernel final : public Kernel {
   int threads_;
   Index most_;           // rows that are made at a time
   RowMatrix<T> kernel_;  // K; empty when it is not stored
-  double scale_ = 0;     // s
+  double scale_ = 0;     // s, for costs in their unit
   Vector u_, v_;         // base 2
 };
 
@@ -214,7 +216,8 @@ template <class T>
 template <class Body>
 void ScaledKernel<T>::sweep_costs(Body&& body) {
   const Index n = costs_.columns();
-  const linalg::OneThread alone;
+  std::optional<linalg::OneThread> alone;
+  if (!costs_.stored()) alone.emplace();
   for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
     Column<T> row(costs_.stored() ? 0 : n);
     for_parts(rows, most_, [&](Rows part) {
@@ -234,9 +237,9 @@ ColumnSums<T> ScaledKernel<T>::column_sums() const {
 
 template <class T>
 void ScaledKernel<T>::start(double lambda, const Vector& g) {
-  scale_ = std::numbers::log2e / lambda;
+  scale_ = std::numbers::log2e / lambda * costs_.unit();
   u_.resize(costs_.rows());
-  v_ = g * scale_;
+  v_ = g / costs_.unit() * scale_;
   rebuild();
 }
 
@@ -257,23 +260,25 @@ void ScaledKernel<T>::rebuild() {
       sums.add(piece, k, 1, &a[i]);
     });
     b = q_.cwiseQuotient(sums.total());
-    if (in_safe_range<T>(b)) return;
-    rescue_columns();
+    if (in_safe_range<T>(b) || !rescue_columns()) return;
   }
 }
 
 template <class T>
-void ScaledKernel<T>::rescue_columns() {
+bool ScaledKernel<T>::rescue_columns() {
   const Vector u = u_.array() + a.array().log2();
+  bool any = false;
   for (Index j = 0; j < b.size(); ++j) {
     if (b[j] < std::exp2(safe_log2<T>)) continue;
-    const Vector exponent = u - scale_ * costs_.column(j);
+    any = true;
+    const Vector exponent = u - scale_ / costs_.unit() * costs_.column(j);
     const double top = exponent.maxCoeff();
     const double sum =
         (exponent.array() - top).unaryExpr([](double x) { return std::exp2(x); }).sum();
     v_[j] = std::log2(q_[j]) - top - std::log2(sum);
   }
-  ++counts_.exponentials;
+  if (any) ++counts_.exponentials;
+  return any;
 }
 
 template <class T>
@@ -418,17 +423,17 @@ double ScaledKernel<T>::dual() const {
 
 template <class T>
 void ScaledKernel<T>::potentials(Vector& f, Vector& g) const {
-  f = (u_.array() + a.array().log2()) / scale_;
-  g = columns() / scale_;
+  f = (u_.array() + a.array().log2()) / scale_ * costs_.unit();
+  g = columns() / scale_ * costs_.unit();
 }
 
 template <class T>
 double ScaledKernel<T>::measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
                                 Vector& columns) {
   const Index m = costs_.rows(), n = costs_.columns();
-  scale_ = std::numbers::log2e / lambda;
-  u_ = f * scale_;
-  v_ = g * scale_;
+  scale_ = std::numbers::log2e / lambda * costs_.unit();
+  u_ = f / costs_.unit() * scale_;
+  v_ = g / costs_.unit() * scale_;
   a = Vector::Ones(m);
   b = Vector::Ones(n);
   rows.resize(m);
@@ -441,7 +446,7 @@ double ScaledKernel<T>::measure(double lambda, const Vector& f, const Vector& g,
     sums.add(piece, k, 1, &a[i]);  // one
   });
   columns = sums.total();
-  return costs.sum() + costs_.alpha().dot(rows) + costs_.beta().dot(columns);
+  return costs_.unit() * (costs.sum() + costs_.alpha().dot(rows) + costs_.beta().dot(columns));
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ class Kernel {
   /// How much ln a may change before keep_in_range is called again.
   virtual double longest_step() const = 0;
 
+  /// Marginals may not be met better than this.
+  virtual double rounding() const = 0;
+
   /// K for this lambda and the potentials g of the columns, in units of the cost; then one Sinkhorn
   /// iteration (which needs no f), so the columns are exact.
   virtual void start(double lambda, const Vector& g) = 0;

@@ -5,14 +5,15 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <exception>
+#include <system_error>
 #include <thread>
 
 namespace remblai {
 namespace {
 
-// How often a thread looks before it goes to sleep: some ten microseconds, a few passes over a
-// small matrix apart.
+// How often a thread looks before it goes to sleep: some fifty microseconds, a pass over a small
+// matrix.
 constexpr int patience = 4000;
 
 constexpr std::uint64_t last_piece = 0xffffffff;
@@ -36,23 +37,32 @@ void wait_for_change(const std::atomic<T>& value, T old) {
 class Team {
  public:
   void run(Index pieces, int threads, const std::function<void(Index)>& body) {
-    for (; members_ < threads - 1; ++members_)
-      std::thread([this, member = members_] { serve(member); }).detach();
-    const std::uint64_t round = (ticket_ >> 32) + 1;
+    grow(threads - 1);
+    const std::uint64_t round = ((ticket_ >> 32) + 1) & last_piece;
     // Who still looks at the last round must not find room in it when there are more pieces now.
     ticket_ = round << 32 | last_piece;
     body_ = &body;
     pieces_ = static_cast<std::uint64_t>(pieces);
     helpers_ = threads - 1;
     done_ = 0;
+    failed_ = false;
+    failure_ = nullptr;
     ticket_ = round << 32;  // from here on the team may take pieces
     round_ = round;
     round_.notify_all();
     work(round);
     for (std::uint64_t done = done_; done < pieces_; done = done_) wait_for_change(done_, done);
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
+  // Where the system gives no more threads, those there are have to do.
+  void grow(int members) try {
+    for (; members_ < members; ++members_)
+      std::thread([this, member = members_] { serve(member); }).detach();
+  } catch (const std::system_error&) {
+  }
+
   void serve(int member) {
     for (std::uint64_t seen = 0;;) {
       wait_for_change(round_, seen);
@@ -67,7 +77,11 @@ class Team {
     std::uint64_t ticket = ticket_;
     while (ticket >> 32 == round && (ticket & last_piece) < pieces_) {
       if (!ticket_.compare_exchange_weak(ticket, ticket + 1)) continue;
-      (*body_)(static_cast<Index>(ticket & last_piece));
+      try {
+        (*body_)(static_cast<Index>(ticket & last_piece));
+      } catch (...) {
+        if (!failed_.exchange(true)) failure_ = std::current_exception();
+      }
       if (++done_ == pieces_) done_.notify_all();
       ticket = ticket_;
     }
@@ -75,6 +89,8 @@ class Team {
 
   std::atomic<std::uint64_t> ticket_ = 0, round_ = 0, pieces_ = 0, done_ = 0;
   std::atomic<int> helpers_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::exception_ptr failure_;  // the first
   std::atomic<const std::function<void(Index)>*> body_ = nullptr;
   int members_ = 0;
 };
@@ -84,13 +100,14 @@ class Team {
 void run_pieces(Index pieces, int threads, const std::function<void(Index)>& body) {
   // Never destroyed: its members sleep until the process ends, and a forked child has none.
   static Team& team = *new Team;
-  static std::mutex busy;
-  const bool shared = threads > 1 && pieces > 1 && busy.try_lock();
-  if (!shared) {
+  static std::atomic_flag busy;
+  if (threads <= 1 || pieces <= 1 || busy.test_and_set()) {
     for (Index k = 0; k < pieces; ++k) body(k);
     return;
   }
-  const std::lock_guard lock(busy, std::adopt_lock);
+  const struct Release {
+    ~Release() { busy.clear(); }
+  } release;
   team.run(pieces, threads, body);
 }
 

@@ -25,8 +25,8 @@ inline Rows piece(Index rows, Index pieces, Index k) {
 }
 
 /// body(k) for k = 0 ... pieces - 1, in any order, by the caller and up to `threads` - 1 others, as
-/// they come. The body must not throw. Where another thread is in the middle of such a loop, the
-/// caller works alone.
+/// they come. What a body throws is thrown here when all pieces are done, the first of several.
+/// Where another thread is in the middle of such a loop, the caller works alone.
 void run_pieces(Index pieces, int threads, const std::function<void(Index)>& body);
 
 /// body(k, rows of piece k) for every piece.

@@ -25,14 +25,18 @@ namespace {
 // Points on the source side up to which a Newton step may factorise its matrix.
 constexpr Index largest_factored = 4096;
 
+// Of conjugate gradients in a Newton step.
+constexpr int most_iterations = 500;
+
 }  // namespace
 
 struct Transport::Pairs {
   // From points (x, z, stored) or from a matrix of costs.
   template <class... Arguments>
-  explicit Pairs(Precision precision, const Arguments&... arguments)
-      : costs(precision == Precision::float64 ? AnyCosts(Costs<double>(arguments...))
-                                              : AnyCosts(Costs<float>(arguments...))) {}
+  explicit Pairs(Precision precision, Arguments&&... arguments)
+      : costs(precision == Precision::float64
+                  ? AnyCosts(Costs<double>(std::forward<Arguments>(arguments)...))
+                  : AnyCosts(Costs<float>(std::forward<Arguments>(arguments)...))) {}
 
   Index rows() const {
     return std::visit([](const auto& c) { return c.rows(); }, costs);
@@ -78,7 +82,8 @@ class Solver {
   void newton_step(double error);
   Vector newton_direction(const Vector& r, double error);
   bool factorise(const Vector& r);
-  bool conjugate_gradients(const Vector& r, double goal, int most, Vector& x, Vector& residual);
+  bool conjugate_gradients(const Vector& r, double error, double goal, int most, Vector& x,
+                           Vector& residual);
   bool may_go_on(double error);
   void certify(double lambda, TransportResult& result);
 
@@ -91,6 +96,7 @@ class Solver {
   linalg::FloatMatrix factor_;  // of a scaled Hessian, the preconditioner; empty: its diagonal is
   Vector root_;                 // that it was scaled by
   bool stale_ = false;          // it belongs to another lambda
+  bool unfactorable_ = false;   // at this lambda
   bool stopped_ = false;
 };
 
@@ -99,9 +105,10 @@ TransportResult Solver::run(double lambda) {
   double stage = first_stage(lambda);
   while (true) {
     const bool last = stage <= lambda;
-    // Between the stages the potentials only need to be close.
-    result.converged = reach(last ? options_.tolerance : std::max(0.05, options_.tolerance));
-    if (last || stopped_) break;
+    // Between the stages the potentials only need to be close. At the end the check of what is
+    // returned adds its rounding.
+    result.converged = reach(last ? 0.9 * options_.tolerance : std::max(0.05, options_.tolerance));
+    if (last || stopped_ || !kernel_.b.allFinite()) break;
     stage = std::max(lambda, stage / 2);
     restart(stage);
   }
@@ -133,6 +140,7 @@ void Solver::restart(double lambda) {
   kernel_.potentials(problem_.f_, problem_.g_);
   kernel_.start(lambda, problem_.g_);
   stale_ = factor_.size() > 0;
+  unfactorable_ = false;
 }
 
 bool Solver::may_go_on(double error) {
@@ -145,14 +153,16 @@ bool Solver::reach(double tolerance) {
   // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate).
   const double slow_rate = options_.solver == SolverChoice::newton ? 0 : 0.75;
   double last_error = 0, best = std::numeric_limits<double>::infinity();
-  int in_vain = 0;  // Newton steps since the error was last lowered, in the range of rounding
+  int in_vain = 0;  // Newton steps that did not lower the error, in the range of rounding
   for (int round = 0;; ++round) {
     const double error = kernel_.sinkhorn();
     if (error <= tolerance) return true;
     if (!std::isfinite(error) || !may_go_on(error) || in_vain > 30) return false;
     kernel_.keep_in_range();
-    if (error < 0.9 * best || error > 1e-4) in_vain = 0;
-    best = std::min(best, error);
+    if (error < 0.9 * best || error > kernel_.rounding()) {
+      best = error;
+      in_vain = 0;
+    }
     const bool slow = round >= 2 && error > slow_rate * last_error;
     if (slow && options_.solver != SolverChoice::sinkhorn) {
       newton_step(error);
@@ -169,26 +179,30 @@ bool Solver::reach(double tolerance) {
 bool Solver::reach_by_anderson(double tolerance) {
   Anderson memory(5);
   Vector y = kernel_.columns(), safe = y;
-  double highest = -std::numeric_limits<double>::infinity(), last_error = 0;
+  double last_dual = -std::numeric_limits<double>::infinity(), last_error = 0;
   while (true) {
     const Vector before = kernel_.b;
     kernel_.sinkhorn();
     const double error = q_.dot((before.cwiseQuotient(kernel_.b).array() - 1).abs().matrix());
     const double dual = kernel_.dual();
-    if (!(dual >= highest || error < last_error) && !memory.empty()) {
+    if (!(dual >= last_dual || error < last_error) && !memory.empty()) {
       kernel_.set_columns(safe);
-      y = safe;
+      y = kernel_.columns();
       memory.clear();
       continue;
     }
     if (error <= tolerance) return true;
     if (!std::isfinite(error) || !may_go_on(error)) return false;
-    highest = dual;
+    last_dual = dual;
     last_error = error;
+    const int made = kernel_.counts().exponentials;
     kernel_.keep_in_range();
     safe = kernel_.columns();
-    y = memory.next(y, safe);
-    kernel_.set_columns(y);
+    kernel_.set_columns(y = memory.next(y, safe));
+    if (kernel_.counts().exponentials > made) {  // K was made anew, with an iteration of its own
+      memory.clear();
+      y = kernel_.columns();
+    }
   }
 }
 
@@ -220,15 +234,19 @@ Vector Solver::newton_direction(const Vector& r, double error) {
   // Iterations in the time of a factorisation: one reads 16 m n bytes, the other makes m^2 n +
   // m^3/3 multiply-adds in float.
   const int worth = static_cast<int>((m + m * m / (3 * n)) / 30);
-  const bool possible = p_.size() <= largest_factored && kernel_.stored();
   const double goal = std::max(std::clamp(error, 1e-3, 0.1), 0.1 * options_.tolerance / error);
+  const bool may_factorise = p_.size() <= largest_factored && kernel_.stored() && !unfactorable_;
   Vector x = Vector::Zero(r.size()), residual = p_ - r;
-  const auto reached = [&] {
-    const int most = !possible ? 500 : factor_.size() == 0 ? worth : std::max(3, worth / 6);
-    return conjugate_gradients(r, goal, most, x, residual);
+  const auto reached = [&](int most) {
+    return conjugate_gradients(r, error, goal, most, x, residual);
   };
-  const bool fresh = stale_ && factorise(r);
-  if (!reached() && possible && !fresh && factorise(r)) reached();
+  const bool fresh = stale_ && may_factorise && factorise(r);
+  const int patience = factor_.size() == 0 ? worth : std::max(3, worth / 6);
+  if (may_factorise && !fresh) {
+    if (reached(patience)) return x;
+    factorise(r);
+  }
+  reached(factor_.size() > 0 ? std::max(20, worth) : most_iterations);
   return x;
 }
 
@@ -248,16 +266,16 @@ bool Solver::factorise(const Vector& r) {
   linalg::subtract_gram_of_rows(
       kernel_.rounded(kernel_.a.cwiseQuotient(root_), kernel_.b.cwiseQuotient(q_.cwiseSqrt())),
       factor_);
-  if (linalg::cholesky_in_place(factor_)) return true;
-  factor_.resize(0, 0);
-  return false;
+  unfactorable_ = !linalg::cholesky_in_place(factor_);
+  if (unfactorable_) factor_.resize(0, 0);
+  return !unfactorable_;
 }
 
 // For H x = p - r, on from x and its residual, which it updates, until the L1 norm of the residual
 // is `goal` times that of p - r, or for `most` iterations. The matrix has the null vector 1; the
 // right-hand side is orthogonal to it and so stay the iterates, up to rounding. Whatever its end, x
 // is a direction of ascent. True when there is nothing left to do.
-bool Solver::conjugate_gradients(const Vector& r, double goal, int most, Vector& x,
+bool Solver::conjugate_gradients(const Vector& r, double error, double goal, int most, Vector& x,
                                  Vector& residual) {
   const Vector w = kernel_.b.cwiseAbs2().cwiseQuotient(q_);
   Vector diagonal;
@@ -276,7 +294,7 @@ bool Solver::conjugate_gradients(const Vector& r, double goal, int most, Vector&
   double rho = residual.dot(z);
   for (int k = 0; k < most; ++k) {
     if (residual.lpNorm<1>() <= enough) return true;
-    if (k > 0 && !may_go_on(enough)) return true;
+    if (k > 0 && !may_go_on(error)) return true;
     const Vector t = w.cwiseProduct(kernel_.transpose_times(kernel_.a.cwiseProduct(d)));
     const Vector product = r.cwiseProduct(d) - kernel_.a.cwiseProduct(kernel_.times(t));
     const double curvature = d.dot(product);
@@ -344,6 +362,10 @@ Transport::Transport(Vector p, Vector q, const EngineOptions& engine)
     if (weights->size() == 0 || !(weights->minCoeff() > 0) ||
         !(std::abs(weights->sum() - 1) < 1e-9))
       throw Error("weights: not positive with sum 1; the function transport() takes any weights");
+  const double smallest = std::min(p_.minCoeff(), q_.minCoeff());
+  if (engine_.precision == Precision::float32 && smallest < 1e-20)
+    throw Error(fmt::format(
+        "weights: {:.1e} of all is too little for float; give the precision double", smallest));
 }
 
 Transport::~Transport() = default;
@@ -357,13 +379,16 @@ void Transport::set_points(const Matrix& x, const Matrix& z) {
   if (engine_.memory == 0) engine_.memory = available_memory() / 2;
   // Costs, kernel, and the plan in float that Newton steps may factorise.
   const double each = engine_.precision == Precision::float64 ? 20 : 12;
-  const double needed = each * static_cast<double>(x.rows()) * static_cast<double>(z.rows());
+  const double m = static_cast<double>(x.rows()), n = static_cast<double>(z.rows());
+  const double needed = each * m * n + (x.rows() <= largest_factored ? 4 * m * m : 0);
+  pairs_.reset();
   use(std::make_unique<Pairs>(engine_.precision, x, z, needed <= engine_.memory));
 }
 
 void Transport::set_cost(Matrix cost) {
   require_finite(cost, "cost");
-  use(std::make_unique<Pairs>(engine_.precision, cost));
+  pairs_.reset();
+  use(std::make_unique<Pairs>(engine_.precision, std::move(cost)));
 }
 
 void Transport::use(std::unique_ptr<Pairs> pairs) {
@@ -371,6 +396,8 @@ void Transport::use(std::unique_ptr<Pairs> pairs) {
     throw Error(
         fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree",
                     pairs->rows(), pairs->columns(), p_.size(), q_.size()));
+  if (!std::isfinite(pairs->largest()))
+    throw Error("cost: the distances are too large for double precision; rescale the points");
   pairs_ = std::move(pairs);
 }
 

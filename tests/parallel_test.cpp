@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -42,6 +43,17 @@ TEST(Parallel, ALoopInsideALoop) {
   std::atomic<int> sum = 0;
   run_pieces(8, 3, [&](Index) { run_pieces(5, 3, [&](Index k) { sum += static_cast<int>(k); }); });
   EXPECT_EQ(sum, 80);
+}
+
+TEST(Parallel, WhatABodyThrowsReachesTheCaller) {
+  for (const int threads : {1, 3}) {
+    EXPECT_THROW(run_pieces(40, threads,
+                            [](Index k) {
+                              if (k % 7 == 3) throw std::bad_alloc();
+                            }),
+                 std::bad_alloc);
+    EXPECT_EQ(visits(40, threads), std::vector<int>(40, 1));  // and the team is as before
+  }
 }
 
 TEST(Parallel, PiecesCoverTheRowsInOrder) {

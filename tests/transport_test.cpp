@@ -183,7 +183,7 @@ TEST(Transport, TheSameBitsForEveryNumberOfThreads) {
 
 TEST(Transport, EverySolverEndsInTheSamePlan) {
   const Matrix cost = random_cost(60, 50, 3);
-  for (const double lambda : {1.0, 0.1, 0.02}) {
+  for (const double lambda : {1.0, 0.1, 0.02, 0.005}) {
     Matrix first;
     for (const SolverChoice solver : {SolverChoice::automatic, SolverChoice::sinkhorn,
                                       SolverChoice::anderson, SolverChoice::newton}) {
@@ -250,6 +250,54 @@ TEST(Transport, FloatsMeetTheirMarginalsToo) {
       EXPECT_NEAR(a.cost, b.cost, 1e-4 * a.cost);
       EXPECT_LE((in_double.plan() - in_float.plan()).lpNorm<1>(), 1e-3) << lambda;
     }
+}
+
+// Costs far outside the range of floats are kept in a unit of their own.
+TEST(Transport, FloatsOfEverySize) {
+  const Matrix cost = random_cost(60, 50, 3);
+  Transport in_double(uniform(60), uniform(50));
+  in_double.set_cost(cost);
+  in_double.solve(0.05);
+  for (const double size : {1e-200, 1e-50, 1.0, 1e40, 1e200}) {
+    Transport in_float(uniform(60), uniform(50), {.precision = Precision::float32});
+    in_float.set_cost(size * cost);
+    const TransportResult result =
+        in_float.solve(0.05 * size, {.tolerance = 1e-5, .keep_going = {}});
+    EXPECT_TRUE(result.converged) << size;
+    EXPECT_LE((in_double.plan() - in_float.plan()).lpNorm<1>(), 1e-4) << size;
+  }
+  EXPECT_TRUE(test::contains(test::message_of([&] {
+                               Vector p = uniform(60);
+                               p[0] = 1e-25;
+                               Transport(p / p.sum(), uniform(50),
+                                         {.precision = Precision::float32});
+                             }),
+                             "too little for float"));
+  Transport far(uniform(1), uniform(1));
+  EXPECT_TRUE(test::contains(
+      test::message_of([&] { far.set_points(Matrix::Constant(1, 1, 1e200), Matrix::Zero(1, 1)); }),
+      "too large"));
+}
+
+// Several blocks of rows a piece, several pieces a thread.
+TEST(Transport, StreamedTheSameBitsForEveryNumberOfThreads) {
+  const Matrix x = test::random_matrix(1000, 5, 1), z = test::random_matrix(400, 5, 2);
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Vector f;
+    Matrix product;
+    for (const int threads : {1, 2, 7}) {
+      Transport problem(uniform(1000), uniform(400),
+                        {.threads = threads, .precision = precision, .memory = 1});
+      problem.set_points(x, z);
+      EXPECT_TRUE(problem.solve(0.5, {.tolerance = 1e-5, .keep_going = {}}).converged);
+      if (threads == 1) {
+        f = problem.f();
+        product = problem.plan_times(z);
+      }
+      EXPECT_TRUE(f == problem.f()) << name(precision) << " " << threads;
+      EXPECT_TRUE(product == problem.plan_times(z)) << name(precision) << " " << threads;
+    }
+  }
 }
 
 // The rounding of floats is a floor: the solver sees that it gets no lower, and says so.
