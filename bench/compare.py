@@ -142,7 +142,7 @@ class Comparison:
         rounds = min(self.options.repeat, math.ceil(self.options.limit / seconds))
         if rounds > 1:
             ended, again = self.bench(data, lambda_, own, tolerance, threads, rounds)
-            seconds = min(seconds, again["seconds"]) if again else seconds
+            seconds = again["seconds"] if again else seconds
         status = "timeout" if seconds > self.options.limit else "reached" if error <= TARGET else "missed"
         details = {"iterations": result["iterations"]} | self.machine_limits
         return Outcome(status, seconds, error, ended.memory, f"{tolerance:.0e}", details=details)

@@ -196,7 +196,8 @@ def bar_section(results: Results, steps: int) -> list[str]:
 def transport_section(results: Results, options: argparse.Namespace, plots: list[str]) -> list[str]:
     names = ["auto", *(name for name in options.peers if name in PEERS)]
     text = [f"## Transport: time to an L1 error of {TARGET:g} in both marginals", "",
-            "`error`: never reached it, at any setting; \\*: not run, late already with fewer points.", "",
+            "`error`: did not reach it, at any setting tried in three times the limit; \\*: not run, late already",
+            "with fewer points.", "",
             *problem_table([label(name) for name in names], results,
                            lambda at, row: [cell(row.get(name)) for name in names])]
     missed = [[*at[:2], f"{at[2]:g}", label(name), *shortfall(outcome)]
@@ -270,7 +271,9 @@ def method_section(results: Results, options: argparse.Namespace, program: Progr
             "(its own seconds: reading the points and writing the model included) against `algorithm_1` of",
             "`bench/compare_peers.py`, by NumPy, SciPy and POT's plain Sinkhorn. The port takes the metric as",
             "the formula reads, C^-1/2 (C^1/2 D C^1/2)^1/2 C^-1/2: two sqrtm and an inverse a step. The port",
-            "that knows D = I takes C^-1/2: one sqrtm and an inverse. They agree with Remblai when the",
+            "that knows D = I takes C^-1/2: one sqrtm and an inverse. Every plan of the ports is tight and starts",
+            "cold; Remblai's start from the last and are tight at the last step, which is part of what is",
+            "compared. They agree with Remblai when the",
             f"objectives (relative) and the plans (L1) differ by less than {AGREEMENT:g}.",
             f"At most {options.method_limit:g} s; `>`: stopped there, and the ratio is at least that; \\*: not run,",
             "late already with fewer points.",

@@ -1,7 +1,8 @@
 // The plan in scaled form, diag(a) K diag(b) with K_ij = 2^(u_i + v_j - s c_ij), s =
 // log2(e)/lambda. Iterations only move a and b, at the speed of matrix-vector products; when these
 // leave a safe range they are absorbed into u and v and K is made anew, so no lambda overflows or
-// underflows. Potentials, multipliers and totals are double whatever the entries of K are.
+// underflows. Potentials and totals are double whatever the entries of K are; in float, factors
+// of a product and sums over some hundred entries are float too.
 #pragma once
 
 #include <memory>

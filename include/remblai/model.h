@@ -29,7 +29,8 @@ struct Step {
   double source_error = 0;    ///< L1 error of the row sums
   double target_error = 0;    ///< L1 error of the column sums
   double duality_gap = 0;     ///< upper bound for the transport problem of this step, >= 0
-  // These three cost as much as the metric step: they are NaN before the last step.
+  // These three cost as much as the metric step: they are NaN but for the last step of a run that
+  // was not stopped.
   /// |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric, NaN unless the geodesic weight
   /// is 1/2
   double riccati_residual = 0;

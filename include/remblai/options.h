@@ -104,7 +104,7 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "taken back where the objective rises");
   visit("solver", o.solver, "how plans are found: auto goes by what the iterations show");
   visit("precision", o.precision,
-        "of the matrices of all pairs; potentials and sums are double in either");
+        "of the matrices of all pairs; potentials and totals are double in either");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
   visit("preprocess", o.preprocess,
