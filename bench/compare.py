@@ -17,10 +17,10 @@ of --repeat, or of as many as begin within --limit. Imports, reading and compila
 A solve that takes longer than --limit is killed. A solver that ran out of time is not tried with more
 points and the same ratio. Memory is the peak of the whole process, interpreter and cost matrix included.
 
-Every measurement is kept in --keep as it is made. A run with the same file, program and settings takes
-it up from there, so a run can be stopped at any time; delete a line of the file, or the file, to
-measure again. Remblai's measurements count for the very program and library they were made with, those
-of a peer for its version.
+Every measurement is kept in --keep as it is made. A run with the same file and program takes it up from
+there, so a run can be stopped at any time, or made in parts with a --limit and a --repeat of their own,
+which the report names; delete a line of the file, or the file, to measure again. Remblai's measurements
+count for the very program and library they were made with, those of a peer for its version.
 """
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Comparison:
     def measured(self, what: str, key: dict[str, Any], limit: float,
                  work: Callable[[], Outcome]) -> Outcome | None:
         """As kept, or else now; none where nothing is to be measured."""
-        key = key | {"repeat": self.options.repeat, "limit": limit, "processor": processor()}
+        key = key | {"processor": processor()}
         outcome, source = self.kept.get(key), "kept: "
         if outcome is None:
             if self.options.report:
@@ -307,6 +307,7 @@ def arguments() -> argparse.Namespace:
     add("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"),
         help="plots go beside it [bench/RESULTS.md]")
     add("--keep", type=Path, help="every measurement, as JSON lines [beside --out, ending in .jsonl]")
+    add("--note", default="", help="a line for the report, such as how its parts were measured")
     add("--report", action="store_true", help="measure nothing: write the report of what is kept")
     add("--quick", action="store_true", help="200 and 500 points, R = 10 and 100, 10 s, once, unless given")
     options = parser.parse_args()

@@ -383,8 +383,8 @@ def head(results: Results, options: argparse.Namespace, program: Program) -> lis
             *machine(), f"- Remblai {program.version}, built with {program.build};",
             f"  program and library: sha256 {program.digest}{checkout()}",
             f"- Python {platform.python_version()}; {versions(PACKAGES)}",
-            f"- {options.threads} thread(s), float64, the best of {options.repeat} solves, "
-            f"at most {options.limit:g} s each", "",
+            f"- {options.threads} thread(s), float64; limits of time are in the cells they cut",
+            *([f"- {options.note}"] if options.note else []), "",
             "How it is measured: the head of `bench/compare.py`. R = largest cost / lambda; the cost is the",
             "squared Euclidean distance divided by its maximum, weights are uniform. Compilation (OTT) and",
             "reading are not in the times; for GeomLoss, which takes points, the cost matrix is.", ""]
