@@ -93,8 +93,9 @@ def table(heads: list[str], rows: list[list[Any]]) -> list[str]:
 
 def problem_table(heads: list[str], results: Results,
                   line: Callable[[At, Row], list[Any] | None]) -> list[str]:
-    """One line a transport problem; none leaves it out."""
-    lines = [([at[0], at[1], f"{at[2]:g}"], line(at, row)) for at, row in results.transport.items()]
+    """One line a transport problem that someone was run on; none leaves it out."""
+    lines = [([at[0], at[1], f"{at[2]:g}"], line(at, row)) for at, row in results.transport.items()
+             if not all(not_run(outcome) for outcome in row.values())]
     return table(["set", "n", "R", *heads], [start + rest for start, rest in lines if rest])
 
 
@@ -111,8 +112,8 @@ def against_fastest(row: Row | None) -> Ratio | None:
     if reached:
         fastest = min(reached, key=reached.get)
         return Ratio(reached[fastest] / own.seconds, label(fastest))
-    limits = [outcome.limit for outcome in peers.values() if outcome.late]
-    return Ratio(min(limits) / own.seconds, "no peer in time", bound=True) if limits else None
+    limits = [outcome.limit for outcome in peers.values() if outcome.late and not not_run(outcome)]
+    return Ratio(min(limits) / own.seconds, "no peer that was run in time", bound=True) if limits else None
 
 
 def against_port(row: Row | None, name: str, steps: int) -> Ratio | None:
@@ -127,7 +128,7 @@ def against_port(row: Row | None, name: str, steps: int) -> Ratio | None:
 def auto_against_sinkhorn(row: Row) -> Ratio | None:
     """Seconds of plain Sinkhorn over those of auto: below 1 where auto is slower."""
     auto, plain = row.get("auto"), row.get("sinkhorn")
-    if auto is None or plain is None or not (plain.reached or plain.late):
+    if auto is None or plain is None or not (plain.reached or plain.late) or not_run(plain):
         return None
     if not auto.reached:
         return Ratio(0, "auto did not reach the error") if plain.reached else None
