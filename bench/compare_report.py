@@ -409,7 +409,7 @@ def draw(results: Results, options: argparse.Namespace, folder: Path) -> list[st
     solvers = ["auto", *(name for name in PEERS if name in options.peers)]
     files = []
     for axis, letter, other, fixed in ((1, "n", "R", near(100, options.ratios)),
-                                       (2, "R", "n", near(2000, options.sizes))):
+                                       (2, "R", "n", near(500, options.sizes))):
         figure, panels = pyplot.subplots(1, len(sets), figsize=(1 + 4 * len(sets), 4.5), sharey=True,
                                          squeeze=False)
         for panel, name in zip(panels[0], sets):
