@@ -31,6 +31,7 @@ endfunction()
 add_executable(
   remblai_tests
   tests/alternation_test.cpp
+  tests/anderson_test.cpp
   tests/costs_test.cpp
   tests/domain_test.cpp
   tests/exact_test.cpp

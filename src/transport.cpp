@@ -422,12 +422,17 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   return Solver(*this, options).run(lambda);
 }
 
+const Kernel& Transport::solved() const {
+  if (!pairs_ || !pairs_->kernel) throw Error("plan: there is none before solve");
+  return *pairs_->kernel;
+}
+
 Matrix Transport::plan_times(const Matrix& y) const {
-  return pairs_->kernel->times(y);
+  return solved().times(y);
 }
 
 Matrix Transport::plan() const {
-  return pairs_->kernel->scaled(Vector::Ones(p_.size()), Vector::Ones(q_.size()));
+  return solved().scaled(Vector::Ones(p_.size()), Vector::Ones(q_.size()));
 }
 
 TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,

@@ -330,6 +330,18 @@ TEST(Transport, StoppedInTheMiddleItsNumbersBelongToLambda) {
   EXPECT_NEAR(t.plan.sum(), 1, 1e-9);
 }
 
+TEST(Transport, ThereIsNoPlanBeforeASolve) {
+  Transport problem(uniform(3), uniform(3));
+  const auto plan = [&] { problem.plan(); };
+  EXPECT_TRUE(test::contains(test::message_of(plan), "before solve"));
+  problem.set_cost(random_cost(3, 3, 1));
+  EXPECT_TRUE(test::contains(test::message_of(plan), "before solve"));
+  problem.solve(1);
+  EXPECT_NEAR(problem.plan().sum(), 1, 1e-9);
+  EXPECT_FALSE(test::message_of([&] { problem.set_cost(random_cost(2, 3, 1)); }).empty());
+  EXPECT_TRUE(test::contains(test::message_of(plan), "before solve"));
+}
+
 TEST(Transport, StopsWhenAsked) {
   int calls = 0;
   TransportOptions options;

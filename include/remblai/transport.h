@@ -11,6 +11,8 @@
 
 namespace remblai {
 
+class Kernel;
+
 struct TransportOptions {
   double tolerance = 1e-6;  ///< largest L1 error of either marginal
   int max_passes = 100000;  ///< most sweeps over the matrix
@@ -90,6 +92,7 @@ class Transport {
   friend class Solver;
   struct Pairs;  // costs and plan
   void use(std::unique_ptr<Pairs> pairs);
+  const Kernel& solved() const;  // holds the plan
 
   Vector p_, q_;
   EngineOptions engine_;
