@@ -1,0 +1,29 @@
+# The Python module remblai._core, for the wheel that pyproject.toml describes. nanobind comes with the
+# Python that builds.
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(
+  COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+find_package(nanobind CONFIG)
+if(NOT nanobind_FOUND)
+  message(FATAL_ERROR "Missing for ${Python_EXECUTABLE}: nanobind. Build with `pip install .`, "
+                      "which brings it, or `pip install nanobind` first.")
+endif()
+
+nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bindings.cpp python/options.cpp
+                    python/watch.cpp)
+target_include_directories(_core PRIVATE python)
+# The whole archive: nothing refers to the file that chooses OpenBLAS's kernels when it is loaded.
+target_link_libraries(_core PRIVATE remblai_flags $<LINK_LIBRARY:WHOLE_ARCHIVE,remblai>)
+
+set(stub ${PROJECT_BINARY_DIR}/_core.pyi)
+nanobind_add_stub(
+  _core_stub
+  MODULE _core
+  OUTPUT ${stub}
+  PYTHON_PATH $<TARGET_FILE_DIR:_core>
+  DEPENDS _core)
+
+install(TARGETS _core LIBRARY DESTINATION remblai COMPONENT python)
+install(FILES ${stub} DESTINATION remblai COMPONENT python)

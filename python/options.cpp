@@ -1,0 +1,122 @@
+// Conversion of options between Python and the library.
+#include "options.h"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+
+namespace remblai::python {
+namespace {
+
+std::string text_of(nb::handle value) {
+  return nb::cast<std::string>(nb::repr(value));
+}
+
+template <class Enum>
+nb::tuple choices(Enum value) {
+  nb::list all;
+  for (const std::string_view one : names(value)) all.append(nb::str(one.data(), one.size()));
+  return nb::tuple(all);
+}
+
+template <class Enum>
+Enum enum_from(const std::string& option, const std::string& text) {
+  std::string known;
+  int place = 0;
+  for (const std::string_view one : names(Enum())) {
+    if (one == text) return static_cast<Enum>(place);
+    known += (place++ ? ", " : "") + std::string(one);
+  }
+  throw Error(option + ": '" + text + "' is not one of " + known);
+}
+
+template <class Field>
+void assign(const std::string& option, nb::handle value, Field& field) {
+  if constexpr (std::is_enum_v<Field>) {
+    std::string text;
+    if (!nb::try_cast<std::string>(value, text))
+      throw Error(option + ": " + text_of(value) + " is not a name; give a string");
+    field = enum_from<Field>(option, text);
+  } else if (!nb::try_cast<Field>(value, field)) {
+    const char* kind = std::is_same_v<Field, int> ? "whole number" : "number";
+    throw Error(option + ": " + text_of(value) + " is not a " + kind);
+  }
+}
+
+template <class Field>
+nb::object to_object(const Field& field) {
+  if constexpr (std::is_enum_v<Field>) {
+    const std::string_view text = name(field);
+    return nb::str(text.data(), text.size());
+  } else {
+    return nb::cast(field);
+  }
+}
+
+}  // namespace
+
+std::string keyword(std::string_view option) {
+  std::string text(option == "lambda" ? "lambda_" : option);
+  for (char& c : text)
+    if (c == '-') c = '_';
+  return text;
+}
+
+Options options_from(const nb::dict& keywords) {
+  Options options;
+  std::vector<std::string> known;
+  for_each_option(options, [&](const char* option, auto& field, const char*) {
+    known.push_back(keyword(option));
+    const nb::str key(known.back().c_str());
+    if (keywords.contains(key)) assign(known.back(), keywords[key], field);
+  });
+  for (const auto& [key, value] : keywords) {
+    const auto given = nb::cast<std::string>(key);
+    bool found = false;
+    for (const std::string& one : known) found = found || one == given;
+    if (found) continue;
+    const std::string near = given == "lambda" ? "lambda_" : io::nearest_name(given, known);
+    const std::string message = "there is no option '" + given + "'" +
+                                (near.empty() ? "" : "; did you mean '" + near + "'?");
+    throw nb::type_error(message.c_str());
+  }
+  return options;
+}
+
+nb::dict to_dict(const Options& options) {
+  nb::dict all;
+  for_each_option(options, [&](const char* option, const auto& field, const char*) {
+    all[keyword(option).c_str()] = to_object(field);
+  });
+  return all;
+}
+
+nb::list describe_options() {
+  nb::list all;
+  const Options defaults;
+  for_each_option(defaults, [&](const char* option, const auto& field, const char* help) {
+    nb::dict one;
+    one["name"] = keyword(option);
+    one["default"] = to_object(field);
+    one["choices"] = nb::none();
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(field)>>)
+      one["choices"] = choices(field);
+    one["help"] = help;
+    all.append(one);
+  });
+  return all;
+}
+
+SolverChoice solver_from(const std::string& name) {
+  return enum_from<SolverChoice>("solver", name);
+}
+Precision precision_from(const std::string& name) {
+  return enum_from<Precision>("precision", name);
+}
+
+}  // namespace remblai::python

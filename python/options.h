@@ -1,0 +1,31 @@
+// Options as Python keywords: made from the option list of the library, so that no name, default or
+// help text is repeated.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "remblai/options.h"
+
+namespace remblai::python {
+
+namespace nb = nanobind;
+
+/// The keyword of an option: dashes become underscores, and `lambda`, a word of the language,
+/// becomes `lambda_`.
+std::string keyword(std::string_view option);
+
+/// Options from keywords; what is not given keeps its default. TypeError for a keyword that does not
+/// exist, naming the nearest that does; Error for a value of the wrong type.
+Options options_from(const nb::dict& keywords);
+
+/// Every option as keyword -> value.
+nb::dict to_dict(const Options& options);
+
+/// One dict an option: name, default, choices (a tuple, or None) and help.
+nb::list describe_options();
+
+/// The value of an enum by its name. Throws Error with the names there are.
+SolverChoice solver_from(const std::string& name);
+Precision precision_from(const std::string& name);
+
+}  // namespace remblai::python

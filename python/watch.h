@@ -1,0 +1,29 @@
+// Looks after a long computation on behalf of the interpreter: Ctrl-C, progress and errors of the
+// caller's own callback. The computation is stopped, and what it reached is kept.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "remblai/fit.h"
+
+namespace remblai::python {
+
+namespace nb = nanobind;
+
+class Watch {
+ public:
+  /// `callback` is None or a callable that takes a dict and returns False to stop.
+  explicit Watch(nb::object callback) : callback_(std::move(callback)) {}
+
+  /// False when the computation should stop. Takes the interpreter's lock.
+  bool operator()(const Progress& progress);
+
+  /// What was raised meanwhile (KeyboardInterrupt, or an exception of the callback), or None.
+  nb::object error() const { return error_; }
+
+ private:
+  nb::object callback_;
+  nb::object error_ = nb::none();
+};
+
+}  // namespace remblai::python
