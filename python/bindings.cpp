@@ -54,7 +54,7 @@ std::tuple<Model, nb::object> fit_model(
 template <class Select>
 auto array_of(Select select) {
   return [select](nb::handle_t<Model> self) -> nb::object {
-    const auto& values = select(nb::cast<const Model&>(self));
+    const auto& values = select(nb::cast<Model&>(self));
     return values.size() ? nb::cast(view(values, self)) : nb::none();
   };
 }
@@ -73,8 +73,8 @@ nb::object exact_of(const Model& model) {
   return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
 }
 
-void bind_model(nb::module_& module) {
-  nb::class_<Model>(module, "Model",
+void bind_model(nb::module_& core) {
+  nb::class_<Model>(core, "Model",
                     "What fit returns. Arrays are read-only views; their names are those of the "
                     "model file.")
       .def_prop_ro("source_points", array_of([](auto& m) -> auto& { return m.source.points; }),
@@ -222,23 +222,23 @@ nb::dict solve_exact(const MatrixIn& cost, const VectorIn& p, const VectorIn& q)
   return all;
 }
 
-void bind_transport(nb::module_& module) {
+void bind_transport(nb::module_& core) {
   const TransportOptions defaults;
   const EngineOptions engine;
   const auto text = [](auto choice) { return std::string(name(choice)); };
-  module.def("transport", solve_transport, "cost"_a, "p"_a, "q"_a, "lambda_"_a, nb::kw_only(),
+  core.def("transport", solve_transport, "cost"_a, "p"_a, "q"_a, "lambda_"_a, nb::kw_only(),
              "tolerance"_a = defaults.tolerance, "max_passes"_a = defaults.max_passes,
              "solver"_a = text(defaults.solver), "precision"_a = text(engine.precision),
              "threads"_a = engine.threads, "start"_a = nb::none(),
              "entropic transport for one cost matrix");
-  module.def("exact", solve_exact, "cost"_a, "p"_a, "q"_a, "exact transport for one cost matrix");
+  core.def("exact", solve_exact, "cost"_a, "p"_a, "q"_a, "exact transport for one cost matrix");
 }
 
 // ---- symmetric positive definite matrices
 
-void bind_spd(nb::module_ module) {
+void bind_spd(nb::module_ core) {
   const auto unary = [&](const char* function, Matrix (*of)(const Matrix&), const char* help) {
-    module.def(
+    core.def(
         function,
         [of](const MatrixIn& a) { return give(unlocked([&] { return of(read(a)); })); }, "a"_a,
         help);
@@ -248,7 +248,7 @@ void bind_spd(nb::module_ module) {
   unary("log", spd::log, "logarithm, a symmetric matrix");
   unary("exp", spd::exp, "exponential of a symmetric matrix");
   unary("inverse", spd::inverse, "inverse");
-  module.def(
+  core.def(
       "power",
       [](const MatrixIn& a, double exponent) {
         return give(unlocked([&] { return spd::power(read(a), exponent); }));
@@ -256,7 +256,7 @@ void bind_spd(nb::module_ module) {
       "a"_a, "exponent"_a, "real power");
   const auto between = [&](const char* function,
                            Matrix (*of)(const Matrix&, const Matrix&, double), const char* help) {
-    module.def(
+    core.def(
         function,
         [of](const MatrixIn& a, const MatrixIn& b, double t) {
           return give(unlocked([&] { return of(read(a), read(b), t); }));
@@ -266,14 +266,14 @@ void bind_spd(nb::module_ module) {
   between("geometric_mean", spd::geometric_mean, "A #_t B");
   between("geodesic", spd::geodesic, "the point at t of the geodesic from A to B");
   between("riccati", spd::riccati, "C^-1 #_t D; for t = 1/2 the solution A of A C A = D");
-  module.def(
+  core.def(
       "distance",
       [](const MatrixIn& a, const MatrixIn& b) {
         return unlocked([&] { return spd::distance(read(a), read(b)); });
       },
       "a"_a, "b"_a, "affine-invariant distance");
   using Stack = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-  module.def(
+  core.def(
       "karcher_mean",
       [](const Stack& matrices) {
         std::vector<Matrix> all;
@@ -303,7 +303,7 @@ nb::dict sample() {
 }  // namespace
 }  // namespace remblai::python
 
-NB_MODULE(_core, module) {
+NB_MODULE(_core, core) {
   using namespace remblai::python;
   using namespace nb::literals;
   nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
@@ -313,21 +313,21 @@ NB_MODULE(_core, module) {
       PyErr_SetString(PyExc_ValueError, error.what());
     }
   });
-  module.doc() = "The C++ library. Use the functions and classes of the package remblai instead.";
-  module.attr("version") = remblai::version();
-  bind_model(module);
-  bind_transport(module);
-  bind_spd(module.def_submodule("spd", "functions of symmetric positive definite matrices"));
-  module.def("options", describe_options, "every option: name, default, choices, help");
-  module.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
+  core.doc() = "The C++ library. Use the functions and classes of the package remblai instead.";
+  core.attr("version") = remblai::version();
+  bind_model(core);
+  bind_transport(core);
+  bind_spd(core.def_submodule("spd", "functions of symmetric positive definite matrices"));
+  core.def("options", describe_options, "every option: name, default, choices, help");
+  core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
              "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
              "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
              "options"_a = nb::dict(), "callback"_a = nb::none(),
              "(model, what stopped it: an exception or None)");
-  module.def(
+  core.def(
       "load",
       [](const std::string& path) { return unlocked([&] { return remblai::load(path); }); },
       "path"_a, "a model from its file");
-  module.def("build", remblai::build, "what results may depend on in their last digits");
-  module.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");
+  core.def("build", remblai::build, "what results may depend on in their last digits");
+  core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");
 }

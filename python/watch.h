@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <utility>
+
 #include "remblai/fit.h"
 
 namespace remblai::python {

@@ -1,0 +1,32 @@
+"""Optimal transport with a learned ground metric.
+
+    from remblai import GroundMetricTransport       # POT's conventions
+    from remblai import GroundMetricClassifier      # scikit-learn's conventions
+
+`fit` is the method as one function, `load` opens a model that it or the command line wrote, `sinkhorn`
+and `exact` solve one transport problem, `remblai.spd` has the geometry of positive definite matrices,
+`remblai.plot` draws (with matplotlib), `remblai.skada` is an adapter for skada.
+"""
+
+from . import spd
+from ._core import Model, mnist_sample
+from ._core import version as __version__
+from ._estimators import GroundMetricClassifier, GroundMetricTransport
+from ._functions import Plan, exact, fit, load, options, transport
+from ._sinkhorn import sinkhorn
+
+__all__ = [
+    "GroundMetricClassifier",
+    "GroundMetricTransport",
+    "Model",
+    "Plan",
+    "__version__",
+    "exact",
+    "fit",
+    "load",
+    "mnist_sample",
+    "options",
+    "sinkhorn",
+    "spd",
+    "transport",
+]

@@ -1,0 +1,185 @@
+"""The library as functions: fit, load, one transport problem."""
+
+from __future__ import annotations
+
+import copyreg
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _checks, _core
+from ._progress import Progress
+
+#: Default of every option, as the library has it.
+DEFAULTS: dict[str, Any] = {option["name"]: option["default"] for option in _core.options()}
+
+
+def options() -> list[dict[str, Any]]:
+    """Every option of `fit`: its name, default, choices (None for a number) and what it is."""
+    return _core.options()
+
+
+def fit(
+    *,
+    Xs: ArrayLike,
+    Xt: ArrayLike,
+    ys: ArrayLike | None = None,
+    yt: ArrayLike | None = None,
+    source_weights: ArrayLike | None = None,
+    target_weights: ArrayLike | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+    verbose: bool = False,
+    **keywords: Any,
+) -> _core.Model:
+    """Learns a transport plan from Xs to Xt and the ground metric it uses.
+
+    Points are rows. Labels are whole numbers; `ys` serves prediction, `yt` is kept in the model and never
+    fitted with. Other keywords are the options of the library: see `options()`. `prior` and `metric` may
+    also be symmetric positive definite matrices.
+
+    `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and about
+    ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
+    callback, the exception is raised and has the state reached as its attribute `model`.
+    """
+    Xs, Xt = _checks.points(Xs, "Xs"), _checks.points(Xt, "Xt")
+    _checks.same_features(Xs, Xt)
+    model, error = run(
+        Xs,
+        Xt,
+        ys=_checks.labels(ys, len(Xs), "ys"),
+        yt=_checks.labels(yt, len(Xt), "yt"),
+        source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
+        target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
+        callback=callback,
+        verbose=verbose,
+        keywords=keywords,
+    )
+    if error is not None:
+        error.model = model
+        raise error
+    return model
+
+
+def run(
+    Xs: Any,
+    Xt: Any,
+    *,
+    ys: Any = None,
+    yt: Any = None,
+    source_weights: Any = None,
+    target_weights: Any = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+    verbose: bool | int = False,
+    keywords: dict[str, Any],
+    names: dict[str, str] = {},
+) -> tuple[_core.Model, Any]:
+    """fit without its checks, on arrays that passed them: the model, and what stopped it or None.
+    `names` is how the caller spells options in messages."""
+    keywords = {key: _plain(value) for key, value in keywords.items()}
+    matrices: dict[str, Any] = {}
+    for key in ("prior", "metric"):
+        if key in keywords and not isinstance(keywords[key], str):
+            matrices[key] = _checks.for_core(_checks.points(keywords[key], key))
+            keywords[key] = "given"
+        elif keywords.get(key) == "given":
+            raise ValueError(f"{key}: give the matrix itself")
+    with Progress(verbose, callback) as watch:
+        try:
+            return _core.fit(
+                _checks.for_core(Xs),
+                _checks.for_core(Xt),
+                ys,
+                yt,
+                source_weights,
+                target_weights,
+                matrices.get("prior"),
+                matrices.get("metric"),
+                keywords,
+                watch,
+            )
+        except ValueError as error:
+            raise ValueError(_checks.reword(str(error), names)) from None
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def load(path: str | os.PathLike[str]) -> _core.Model:
+    """A model from the file that `Model.save` or the command line wrote."""
+    return _core.load(os.fspath(path))
+
+
+class Plan(NamedTuple):
+    """A solved transport problem: min <G, cost> + lambda sum G ln G."""
+
+    plan: _checks.Float  #: G, m x n
+    f: _checks.Float  #: potentials: G = exp((f_i + g_j - cost_ij)/lambda)
+    g: _checks.Float
+    cost: float  #: <G, cost>
+    gap: float  #: upper bound of the distance to the optimum
+    source_error: float  #: L1 error of the row sums
+    target_error: float  #: L1 error of the column sums
+    passes: int  #: sweeps over the matrix
+    converged: bool
+
+
+def transport(
+    cost: ArrayLike,
+    p: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    *,
+    lambda_: float,
+    **keywords: Any,
+) -> Plan:
+    """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones. lambda_ is
+    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision, threads."""
+    if not lambda_ > 0:
+        raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
+    found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
+    if found["error"] is not None:
+        raise found["error"]
+    return Plan(**{name: found[name] for name in Plan._fields})
+
+
+def exact(cost: ArrayLike, p: ArrayLike | None = None, q: ArrayLike | None = None) -> Plan:
+    """Exact transport for one cost matrix, by the network simplex method."""
+    found = _core.exact(*problem(cost, p, q))
+    return Plan(**found, source_error=0.0, target_error=0.0, passes=0, converged=True)
+
+
+def problem(
+    cost: ArrayLike, p: ArrayLike | None, q: ArrayLike | None
+) -> tuple[_checks.Float, _checks.Float, _checks.Float]:
+    """Cost and weights, checked, as the compiled module reads them."""
+    cost = _checks.for_core(_checks.points(cost, "cost"))
+    rows, columns = cost.shape
+    p = np.full(rows, 1 / rows) if p is None else _checks.weights(p, rows, "p")
+    q = np.full(columns, 1 / columns) if q is None else _checks.weights(q, columns, "q")
+    return cost, p, q  # type: ignore[return-value]
+
+
+# A model is pickled as the bytes of its file.
+
+
+def _to_bytes(model: _core.Model) -> tuple[Callable[[bytes], _core.Model], tuple[bytes]]:
+    with tempfile.TemporaryDirectory(prefix="remblai-") as folder:
+        path = pathlib.Path(folder, "model.npz")
+        model.save(str(path))
+        return _from_bytes, (path.read_bytes(),)
+
+
+def _from_bytes(content: bytes) -> _core.Model:
+    with tempfile.TemporaryDirectory(prefix="remblai-") as folder:
+        path = pathlib.Path(folder, "model.npz")
+        path.write_bytes(content)
+        return _core.load(str(path))
+
+
+copyreg.pickle(_core.Model, _to_bytes)
