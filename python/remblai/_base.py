@@ -1,0 +1,208 @@
+"""What the two estimators share: parameters, fitting, and the answers of a fitted model."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from . import _checks, _core, _metric
+from ._functions import run
+
+#: Options of the library that an estimator calls by the names of POT and scikit-learn.
+NAMES = {
+    "lambda_": "reg_e",
+    "geodesic": "t",
+    "steps": "max_iter",
+    "outer_tolerance": "tol",
+    "tolerance": "inner_tol",
+    "threads": "n_threads",
+    "neighbours": "n_neighbors",
+}
+#: Options that keep their name.
+SAME = ("prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "acceleration", "seed")
+
+PARAMETERS = """
+    reg_e : float
+        Entropy weight. 0 is exact transport.
+    relative : bool
+        reg_e is a multiple of the mean cost under the first metric; else it is in units of the cost.
+    norm : {None, "mean", "median", "max"}
+        When given, reg_e is a multiple of this cost under the first metric, and `relative` is not read.
+        POT divides its costs by it, which is the same.
+    metric : {"learned", "identity", "w", "w-inverse"} or array of shape (d, d)
+        Learned, or fixed: w is X'X + Z'Z. "sqeuclidean", POT's name, is "identity".
+    prior : {"identity", "w", "w-inverse"} or array of shape (d, d)
+        D, towards which the metric is drawn.
+    prior_ridge : float
+        Ridge that makes w definite, times trace(w)/d.
+    t : float
+        Weight of the geodesic, 1/2 in the paper.
+    ridge : float
+        Ridge on the second moment of displacements, times its mean eigenvalue. As it grows, the metric
+        tends to the Euclidean one.
+    max_iter : int
+        Most outer steps.
+    tol : float
+        A step that changes squared distances by less than this share is the last.
+    inner_tol : float
+        L1 error of both marginals of the plan.
+    preprocess : {"none", "l2", "zscore"}
+        What happens to the points first.
+    solver, precision, acceleration, seed
+        As in the command line: see `remblai.options()`.
+    n_threads : int
+        0 is one for each core. Give 1 where joblib runs fits side by side.
+    verbose : bool
+        Shows progress: a bar where tqdm is installed."""
+
+ATTRIBUTES = """
+    model_ : remblai.Model
+        Everything; its `save` writes the file that the command line reads.
+    metric_ : array of shape (d, d)
+        A, made when asked for.
+    components_ : array of shape (d, d)
+        L with A = L'L, made when asked for.
+    coupling_ : array of shape (m, n)
+        The plan, made when asked for.
+    history_ : dict of arrays
+        One entry a step: objective, transport_cost, marginal errors, seconds, ...
+    status_ : str
+        "converged", "iteration-limit", "stopped" or "diverged".
+    cost_ : float
+        <plan, cost> at the end.
+    n_iter_ : int
+        Outer steps made."""
+
+
+class GroundMetric(BaseEstimator):
+    """Base of both estimators."""
+
+    model_: _core.Model
+    history_: dict[str, NDArray[Any]]
+    status_: str
+    cost_: float
+    n_iter_: int
+
+    # ---- fitting
+
+    def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> None:
+        """Fits the model to arrays that are checked. Keeps what was reached when it is stopped."""
+        keywords = self._options()
+        unit = self._unit(Xs, Xt, keywords, arrays)
+        if unit is not None:
+            keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
+        model, error = run(
+            Xs, Xt, **arrays, verbose=self.verbose, keywords=keywords, names=NAMES
+        )
+        self._keep(model)
+        if error is not None:
+            raise error
+        if model.status != "converged":
+            reason = _checks.reword(model.reason, NAMES)
+            warnings.warn(f"{model.status}: {reason}", ConvergenceWarning, stacklevel=3)
+
+    def _options(self) -> dict[str, Any]:
+        """The options of the library that the parameters stand for."""
+        keywords = {option: getattr(self, option) for option in SAME}
+        for option, parameter in NAMES.items():
+            if hasattr(self, parameter):
+                keywords[option] = getattr(self, parameter)
+        keywords["lambda_unit"] = "relative" if self.relative else "absolute"
+        known = isinstance(self.metric, str) and self.metric == "sqeuclidean"
+        keywords["metric"] = "identity" if known else self.metric
+        return keywords
+
+    def _unit(self, Xs: Any, Xt: Any, keywords: Any, arrays: Any) -> float | None:
+        """The cost that reg_e is a multiple of, where the library does not know it by itself."""
+        if self.norm is None:
+            return None
+        if self.norm == "mean":
+            keywords["lambda_unit"] = "relative"
+            return None
+        if self.norm not in ("median", "max"):
+            raise ValueError(
+                f"norm: '{self.norm}' is not one of mean, median, max; a cost that is not a "
+                "multiple of the squared distance has no metric to learn"
+            )
+        # One step with much entropy is the first metric and a plan that costs nothing.
+        first = {**keywords, "lambda_": 100.0, "lambda_unit": "relative", "steps": 1}
+        model, error = run(Xs, Xt, **arrays, keywords=first, names=NAMES)
+        if error is not None:
+            raise error
+        squared = model.distances(_checks.for_core(Xs), _checks.for_core(Xt)) ** 2
+        unit = float(np.median(squared) if self.norm == "median" else np.max(squared))
+        return unit if unit > 0 else 1.0
+
+    def _keep(self, model: _core.Model) -> None:
+        report = json.loads(model.report())
+        steps = report["history"]
+        self.model_ = model
+        self.history_ = {
+            name: np.array([np.nan if step[name] is None else step[name] for step in steps])
+            for name in (steps[0] if steps else ())
+        }
+        self.status_ = model.status
+        self.cost_ = float("nan") if report["transport_cost"] is None else report["transport_cost"]
+        self.n_iter_ = len(steps)
+        self._made: dict[str, Any] = {}
+
+    # ---- answers
+
+    @property
+    def coupling_(self) -> _checks.Float:
+        return self._once("coupling", lambda: self.model_.plan())
+
+    @property
+    def metric_(self) -> _checks.Float:
+        return self._once("metric", lambda: _metric.matrix(self.model_))
+
+    @property
+    def components_(self) -> _checks.Float:
+        return self._once("components", lambda: _metric.components(self.model_))
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        check_is_fitted(self, "model_")
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be made again."""
+        state = dict(super().__getstate__())
+        if "_made" in state:
+            state["_made"] = {}
+        return state
+
+    def get_mahalanobis_matrix(self) -> _checks.Float:
+        """A, as in metric-learn."""
+        return self.metric_
+
+    def get_metric(self) -> Callable[..., float]:
+        """A function of two points, as scikit-learn takes for `metric=`. It does not change when the
+        estimator is fitted again."""
+        check_is_fitted(self, "model_")
+        model = self.model_
+
+        def distance(u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
+            a, b = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (u, v))
+            found = float(_metric.pair_distance(model, a, b)[0])
+            return found**2 if squared else found
+
+        return distance
+
+    def pair_distance(self, pairs: ArrayLike) -> _checks.Float:
+        """Distances of pairs of points, given as an array of shape (n, 2, d)."""
+        check_is_fitted(self, "model_")
+        array = np.asarray(pairs, dtype=np.float64)
+        d = len(self.model_.metric_origin)
+        if array.ndim != 3 or array.shape[1:] != (2, d):
+            raise ValueError(f"pairs: an array of shape {array.shape}; it must be (n, 2, {d})")
+        return _metric.pair_distance(self.model_, array[:, 0], array[:, 1])
