@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
+from sklearn.metrics import euclidean_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _checks
+from . import _checks, _metric
 from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS
 
@@ -268,9 +269,19 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _keep(self, model: Any) -> None:
         super()._keep(model)
         self.mapped_ = model.map()
+        # A point divided by its length stays so; its barycentre is not divided again.
+        divided = model.options["preprocess"] == "l2"
+        self._landmarks = self._seen(
+            self.mapped_ if divided else _metric.preprocessed(model, self.mapped_)
+        )
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "knn_metric": self.knn_metric}
+
+    def _seen(self, points: _checks.Float) -> _checks.Float:
+        """Preprocessed points through the metric of the neighbour rule."""
+        euclidean = self.model_.options["knn_metric"] == "euclidean"
+        return points if euclidean else _metric.embed(self.model_, points)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels of target points."""
@@ -281,10 +292,9 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         return self.classes_[self._shares(X).argmax(axis=1)]
 
     def _has_shares(self) -> bool:
-        base = getattr(self, "estimator_", None) or self.base_estimator
-        if base is not None:
-            getattr(base, "predict_proba")  # AttributeError where there is none
-        return True
+        fitted = getattr(self, "estimator_", None)
+        base = self.base_estimator if fitted is None else fitted
+        return base is None or hasattr(base, "predict_proba")
 
     @available_if(_has_shares)
     def predict_proba(self, X: ArrayLike) -> _checks.Float:
@@ -296,23 +306,18 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _shares(self, X: Any) -> _checks.Float:
         """Votes of the k nearest mapped points. Each counts 1 and a trifle that halves from neighbour to
         neighbour, so that of classes with equally many votes that of the nearest voter wins."""
-        k = min(self.n_neighbors, len(self.mapped_))
+        k = min(self.model_.options["neighbours"], len(self._landmarks))
         votes = np.zeros((len(X), len(self.classes_)))
         worth = 1 + 1e-9 * 0.5 ** np.arange(k)
         first = 0
-        for part in _batches(_checks.for_core(X), len(self.mapped_)):
-            distances = self._distances(part)
+        for part in _batches(_checks.for_core(X), len(self._landmarks)):
+            places = self._seen(_metric.preprocessed(self.model_, part))
+            distances = euclidean_distances(places, self._landmarks, squared=True)
             rows = first + np.arange(len(part))
             for vote, neighbour in zip(worth, _smallest(distances, k).T):
                 votes[rows, self._codes[neighbour]] += vote
             first += len(part)
         return votes / votes.sum(axis=1, keepdims=True)
-
-    def _distances(self, points: _checks.Float) -> _checks.Float:
-        if self.knn_metric == "model":
-            return self.model_.distances(points, self.mapped_)
-        differences = points[:, None, :] - self.mapped_[None, :, :]
-        return np.einsum("ijk,ijk->ij", differences, differences)
 
 
 def _any_known(labels: NDArray[Any]) -> bool:

@@ -39,7 +39,7 @@ def matrix(model: Model) -> Float:
 
 def pair_distance(model: Model, a: Float, b: Float) -> Float:
     """|a_i - b_i|_A, row by row. O(n d r): no d x d matrix."""
-    difference = (_preprocessed(model, a) - _preprocessed(model, b)) / model.metric_length
+    difference = (preprocessed(model, a) - preprocessed(model, b)) / model.metric_length
     basis, factor = model.metric_basis, model.metric_factor
     inside = difference if basis is None else difference @ basis
     seen = inside if factor is None else inside @ factor.T
@@ -50,7 +50,17 @@ def pair_distance(model: Model, a: Float, b: Float) -> Float:
     return np.sqrt(model.metric_unit * squared)
 
 
-def _preprocessed(model: Model, points: Any) -> Float:
+def embed(model: Model, points: Float) -> Float:
+    """Preprocessed points so that squared Euclidean distances to points of the two domains are costs
+    over the unit, up to a term that belongs to a point alone. O(n d r)."""
+    placed = (points - model.metric_origin) / model.metric_length
+    if model.metric_basis is not None:
+        placed = placed @ model.metric_basis
+    return placed if model.metric_factor is None else placed @ model.metric_factor.T
+
+
+def preprocessed(model: Model, points: Any) -> Float:
+    """As the library does it before anything else."""
     kind = model.options["preprocess"]
     if kind == "zscore":
         return (points - model.scaler_mean) / model.scaler_scale

@@ -1,0 +1,86 @@
+"""Remblai inside skada's pipelines.
+
+    from remblai.skada import GroundMetricMapping
+    GroundMetricMapping(reg_e=0.2).fit(X, y, sample_domain=sample_domain)      # source > 0, target < 0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from ._estimators import GroundMetricTransport
+
+try:
+    from skada import make_da_pipeline
+    from skada.base import BaseAdapter
+    from skada.utils import check_X_domain, source_target_merge, source_target_split
+except ImportError as error:
+    raise ImportError(
+        "remblai.skada needs skada: pip install skada, or pip install 'remblai[skada]'"
+    ) from error
+
+
+class GroundMetricAdapter(BaseAdapter):
+    """Moves source points into the target domain; target points stay.
+
+    Parameters
+    ----------
+    transport : GroundMetricTransport or None
+        How to fit, `transport__reg_e` and so on in a grid search. None has the defaults.
+
+    Attributes
+    ----------
+    transport_ : GroundMetricTransport
+        Fitted, with plan and metric.
+    """
+
+    def __init__(self, transport: GroundMetricTransport | None = None) -> None:
+        super().__init__()
+        self.transport = transport
+
+    def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None) -> GroundMetricAdapter:
+        X, sample_domain = check_X_domain(X, sample_domain)
+        source, target = source_target_split(X, sample_domain=sample_domain)
+        chosen = self.transport if self.transport is not None else GroundMetricTransport()
+        self.transport_ = GroundMetricTransport(**chosen.get_params()).fit(Xs=source, Xt=target)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, **params: Any
+    ) -> np.ndarray:
+        self.fit(X, y, sample_domain=sample_domain)
+        return self.transform(X, sample_domain=sample_domain, allow_source=True)
+
+    def transform(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_domain: Any = None,
+        allow_source: bool = False,
+        **params: Any,
+    ) -> np.ndarray:
+        check_is_fitted(self, "transport_")
+        X, sample_domain = check_X_domain(
+            X,
+            sample_domain,
+            allow_source=allow_source,
+            allow_multi_source=True,
+            allow_multi_target=True,
+        )
+        source, target = source_target_split(X, sample_domain=sample_domain)
+        if len(source):
+            source = self.transport_.transform(Xs=source)
+        merged, _ = source_target_merge(source, target, sample_domain=sample_domain)
+        return merged
+
+
+def GroundMetricMapping(base_estimator: Any = None, **parameters: Any) -> Any:
+    """A pipeline of skada: the adapter, then `base_estimator` (a nearest-neighbour rule when None).
+    Parameters are those of GroundMetricTransport."""
+    base = KNeighborsClassifier(n_neighbors=1) if base_estimator is None else base_estimator
+    return make_da_pipeline(GroundMetricAdapter(GroundMetricTransport(**parameters)), base)
