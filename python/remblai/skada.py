@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -46,7 +47,7 @@ class GroundMetricAdapter(BaseAdapter):
         X, sample_domain = check_X_domain(X, sample_domain)
         source, target = source_target_split(X, sample_domain=sample_domain)
         chosen = self.transport if self.transport is not None else GroundMetricTransport()
-        self.transport_ = GroundMetricTransport(**chosen.get_params()).fit(Xs=source, Xt=target)
+        self.transport_ = clone(chosen).fit(Xs=source, Xt=target)
         return self
 
     def fit_transform(

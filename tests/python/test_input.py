@@ -1,0 +1,166 @@
+"""What comes in: every layout and type that makes sense, and clear words for the rest."""
+
+import numpy as np
+import pandas
+import pytest
+import scipy.sparse
+from conftest import shifted
+
+import remblai
+from remblai import GroundMetricTransport
+
+Xs, ys, Xt, _ = shifted()
+EXPECTED = GroundMetricTransport().fit(Xs=Xs, Xt=Xt).transform(Xs=Xs)
+
+
+class Tensor:
+    """Like a tensor on the CPU: an array by way of __array__."""
+
+    def __init__(self, values):
+        self.values = values
+        self.shape = values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype=dtype)
+
+    def __len__(self):
+        return len(self.values)
+
+
+def padded(values):
+    wide = np.zeros((2 * len(values), values.shape[1] + 2))
+    wide[::2, 1:-1] = values
+    return wide[::2, 1:-1]
+
+
+def read_only(values):
+    values = values.copy()
+    values.flags.writeable = False
+    return values
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        np.asfortranarray,
+        padded,
+        read_only,
+        Tensor,
+        pandas.DataFrame,
+        np.ndarray.tolist,
+        lambda X: X.astype(object),
+        lambda X: X[::-1][::-1],
+    ],
+)
+def test_the_same_points_in_another_form(turn):
+    fitted = GroundMetricTransport().fit(Xs=turn(Xs), Xt=turn(Xt))
+    np.testing.assert_array_equal(fitted.transform(Xs=turn(Xs)), EXPECTED)
+
+
+def test_float32_stays():
+    fitted = GroundMetricTransport().fit(Xs=Xs.astype(np.float32), Xt=Xt.astype(np.float32))
+    for X in (fitted.xs_, Xs.astype(np.float32) + 1):
+        assert fitted.transform(Xs=X).dtype == np.float32
+    assert fitted.inverse_transform(Xt=fitted.xt_).dtype == np.float32
+    np.testing.assert_allclose(fitted.transform(Xs=fitted.xs_), EXPECTED, rtol=1e-2, atol=1e-2)
+
+
+def test_whole_numbers_are_points():
+    fitted = GroundMetricTransport().fit(Xs=(10 * Xs).astype(int), Xt=(10 * Xt).astype(np.int8))
+    assert fitted.transform(Xs=(10 * Xs).astype(int)).dtype == np.float64
+
+
+def test_torch_tensors():
+    torch = pytest.importorskip("torch")
+    fitted = GroundMetricTransport().fit(Xs=torch.from_numpy(Xs), Xt=torch.from_numpy(Xt))
+    np.testing.assert_array_equal(fitted.transform(Xs=torch.from_numpy(Xs)), EXPECTED)
+
+
+def with_entry(value):
+    X = Xs.copy()
+    X[3, 1] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    "values, error, words",
+    [
+        (scipy.sparse.csr_matrix(Xs), TypeError, "toarray"),
+        (with_entry(np.nan), ValueError, "Xs contains NaN"),
+        (with_entry(np.inf), ValueError, "infinity"),
+        (np.array([["a", "b"]]), ValueError, "string|convert"),
+        (Xs + 1j, ValueError, "[Cc]omplex"),
+        (Xs[:, 0], ValueError, "2D"),
+        (Xs[None], ValueError, "dim"),
+        (Xs[:0], ValueError, "0 sample"),
+        (Xs[:, :0], ValueError, "0 feature"),
+        (None, ValueError, "Xs"),
+        (Xs[:, :2], ValueError, "features"),
+    ],
+)
+def test_points_that_cannot_be(values, error, words):
+    with pytest.raises(error, match=words):
+        GroundMetricTransport().fit(Xs=values, Xt=Xt)
+    with pytest.raises(error, match=words):
+        remblai.fit(Xs=values, Xt=Xt)
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"reg_e": -1}, "^reg_e: -1"),
+        ({"reg_e": "much"}, "not a number"),
+        ({"t": 1.0}, "^t: 1"),
+        ({"max_iter": 0}, "^max_iter: 0"),
+        ({"tol": -1.0}, "^tol: -1"),
+        ({"inner_tol": 0.0}, "^inner_tol: 0"),
+        ({"ridge": np.nan}, "^ridge"),
+        ({"n_threads": -1}, "^n_threads: -1"),
+        ({"prior": "unity"}, "identity, w, w-inverse"),
+        ({"prior": -np.eye(3)}, "definite|eigenvalue"),
+        ({"prior": np.eye(2)}, "prior"),
+        ({"metric": "cosine"}, "learned, identity"),
+        ({"norm": "loglog"}, "norm"),
+        ({"solver": "magic"}, "sinkhorn"),
+        ({"out_of_sample_map": "none"}, "ferradans"),
+    ],
+)
+def test_parameters_that_cannot_be(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        GroundMetricTransport(**parameters).fit(Xs=Xs, Xt=Xt)
+
+
+def test_a_wrong_keyword_names_the_nearest():
+    with pytest.raises(TypeError, match="did you mean 'reg_e'"):
+        GroundMetricTransport(rege=1)
+    with pytest.raises(TypeError, match="did you mean 'n_neighbors'"):
+        remblai.GroundMetricClassifier(n_neighbours=1)
+    with pytest.raises(TypeError, match="did you mean 'lambda_'"):
+        remblai.fit(Xs=Xs, Xt=Xt, **{"lambda": 1})
+    with pytest.raises(TypeError, match="did you mean 'ridge'"):
+        remblai.fit(Xs=Xs, Xt=Xt, rigde=1)
+    with pytest.raises(TypeError):
+        GroundMetricTransport().fit(Xs, Xt)
+
+
+def test_labels_that_cannot_be():
+    with pytest.raises(ValueError, match="ys"):
+        GroundMetricTransport().fit(Xs=Xs, ys=ys[:-1], Xt=Xt)
+    with pytest.raises(ValueError, match="ys: 59 labels for 60"):
+        remblai.fit(Xs=Xs, ys=ys[:-1], Xt=Xt)
+    with pytest.raises(ValueError, match="GroundMetricClassifier"):
+        remblai.fit(Xs=Xs, ys=ys.astype(str), Xt=Xt)
+    with pytest.raises(ValueError, match="whole numbers"):
+        remblai.fit(Xs=Xs, ys=ys + 0.5, Xt=Xt)
+    with pytest.raises(ValueError, match="source_weights"):
+        remblai.fit(Xs=Xs, Xt=Xt, source_weights=np.ones(3))
+    with pytest.raises(ValueError, match="weight"):
+        remblai.fit(Xs=Xs, Xt=Xt, source_weights=-np.ones(len(Xs)))
+
+
+def test_files_that_are_no_models(tmp_path):
+    with pytest.raises(ValueError, match="nothing.npz"):
+        remblai.load(tmp_path / "nothing.npz")
+    np.savez(tmp_path / "other.npz", a=np.eye(2))
+    with pytest.raises(ValueError, match="model"):
+        remblai.load(tmp_path / "other.npz")

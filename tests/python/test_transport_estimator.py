@@ -1,0 +1,163 @@
+"""GroundMetricTransport: POT's and metric-learn's conventions."""
+
+import pickle
+import warnings
+
+import numpy as np
+import ot
+import pytest
+from conftest import shifted
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import remblai
+from remblai import GroundMetricTransport
+
+POT_SCRIPT = """
+import numpy as np
+import ot.da
+from sklearn.neighbors import KNeighborsClassifier
+transport = ot.da.SinkhornTransport(reg_e=1e-1, norm="median")
+transport.fit(Xs=Xs, ys=ys, Xt=Xt)
+mapped = transport.transform(Xs=Xs)
+back = transport.inverse_transform(Xt=Xt)
+soft = transport.transform_labels(ys)
+mass = transport.coupling_.sum()
+score = KNeighborsClassifier(1).fit(mapped, ys).score(Xt, yt)
+"""
+
+
+def run_script(text):
+    Xs, ys, Xt, yt = shifted()
+    names = {"Xs": Xs, "ys": ys, "Xt": Xt, "yt": yt}
+    exec(text, names)
+    return names
+
+
+def test_a_script_for_pot_needs_another_import_and_class():
+    theirs = run_script(POT_SCRIPT)
+    script = POT_SCRIPT.replace("import ot.da", "import remblai")
+    ours = run_script(script.replace("ot.da.SinkhornTransport", "remblai.GroundMetricTransport"))
+    for name in ("mapped", "back", "soft"):
+        assert ours[name].shape == theirs[name].shape
+    assert ours["mass"] == pytest.approx(1)
+    assert ours["score"] >= theirs["score"] - 0.1
+
+
+@pytest.mark.parametrize("norm", ["median", "max"])
+def test_with_a_fixed_metric_it_is_pots_sinkhorn(norm, domains):
+    Xs, _, Xt, _ = domains
+    ours = GroundMetricTransport(0.05, norm=norm, metric="sqeuclidean", inner_tol=1e-10)
+    theirs = ot.da.SinkhornTransport(reg_e=0.05, norm=norm, max_iter=100000, tol=1e-12)
+    ours.fit(Xs=Xs, Xt=Xt)
+    theirs.fit(Xs=Xs, Xt=Xt)
+    np.testing.assert_allclose(ours.coupling_, theirs.coupling_, atol=1e-8)
+    np.testing.assert_allclose(ours.transform(Xs=Xs), theirs.transform(Xs=Xs), rtol=1e-5)
+    new = Xs + 0.01
+    np.testing.assert_allclose(ours.transform(Xs=new), theirs.transform(Xs=new), rtol=1e-4)
+    labels = np.arange(len(Xs)) % 3
+    np.testing.assert_allclose(
+        ours.transform_labels(labels), theirs.transform_labels(labels), atol=1e-6
+    )
+
+
+def test_absolute_and_relative_weights_agree(domains):
+    Xs, _, Xt, _ = domains
+    relative = GroundMetricTransport(0.3).fit(Xs=Xs, Xt=Xt)
+    mean = GroundMetricTransport(0.3, relative=False, norm="mean").fit(Xs=Xs, Xt=Xt)
+    absolute = GroundMetricTransport(relative.model_.lambda_, relative=False).fit(Xs=Xs, Xt=Xt)
+    np.testing.assert_allclose(absolute.coupling_, relative.coupling_, atol=1e-9)
+    np.testing.assert_allclose(mean.coupling_, relative.coupling_)
+
+
+@pytest.mark.parametrize("preprocess", ["none", "zscore"])
+@pytest.mark.parametrize("d", [3, 200])
+def test_the_metric_in_three_forms(preprocess, d):
+    Xs, _, Xt, _ = shifted(m=20, n=15, d=d)
+    fitted = GroundMetricTransport(preprocess=preprocess).fit(Xs=Xs, Xt=Xt)
+    A, L = fitted.metric_, fitted.components_
+    assert A.shape == L.shape == (d, d)
+    size = np.abs(A).max()
+    np.testing.assert_allclose(L.T @ L, A, atol=1e-9 * size)
+    assert fitted.get_mahalanobis_matrix() is A
+    pairs = np.stack([Xs[:10], Xt[:10]], axis=1)
+    difference = Xs[:10] - Xt[:10]
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", difference, A, difference))
+    np.testing.assert_allclose(fitted.pair_distance(pairs), expected, rtol=1e-7)
+    np.testing.assert_allclose(np.diag(fitted.model_.distances(Xs[:10], Xt[:10])), expected, rtol=1e-7)
+    distance = fitted.get_metric()
+    assert distance(Xs[0], Xt[0]) == pytest.approx(expected[0])
+    assert distance(Xs[0], Xt[0], squared=True) == pytest.approx(expected[0] ** 2)
+
+
+def test_distances_of_points_outside_the_span():
+    Xs, _, Xt, _ = shifted(m=10, n=8, d=30)
+    fitted = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
+    new = np.random.default_rng(3).standard_normal((5, 30))
+    pairs = np.stack([new, np.roll(new, 1, axis=0)], axis=1)
+    whole = fitted.model_.distances(new, np.ascontiguousarray(pairs[:, 1]))
+    np.testing.assert_allclose(fitted.pair_distance(pairs), np.diag(whole), rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "ferradans"])
+def test_points_never_seen(kind, domains):
+    Xs, _, Xt, _ = domains
+    fitted = GroundMetricTransport(out_of_sample_map=kind).fit(Xs=Xs, Xt=Xt)
+    mapped = fitted.transform(Xs=Xs)
+    np.testing.assert_allclose(fitted.transform(Xs=Xs[:7]), mapped[:7], rtol=1e-4)
+    assert np.isfinite(fitted.transform(Xs=1e6 + Xs)).all()
+    back = fitted.inverse_transform(Xt=Xt)
+    np.testing.assert_allclose(fitted.inverse_transform(Xt=Xt[:7]), back[:7], rtol=1e-6)
+
+
+def test_fitted_names(domains):
+    Xs, ys, Xt, _ = domains
+    fitted = GroundMetricTransport()
+    for name in ("coupling_", "metric_", "components_"):
+        assert not hasattr(fitted, name)
+    with pytest.raises(NotFittedError):
+        fitted.transform(Xs=Xs)
+    assert fitted.fit(Xs=Xs, ys=ys, Xt=Xt) is fitted
+    assert fitted.status_ == "converged" and fitted.cost_ > 0
+    assert fitted.xs_.shape == Xs.shape and fitted.xt_.shape == Xt.shape
+    assert len(fitted.history_["objective"]) == fitted.n_iter_
+    np.testing.assert_allclose(fitted.fit_transform(Xs=Xs, Xt=Xt), fitted.transform(Xs=Xs))
+    np.testing.assert_allclose(fitted.transform_labels(ys).sum(axis=1), 1)
+    np.testing.assert_allclose(fitted.inverse_transform_labels(np.arange(len(Xt)) % 2).sum(axis=1), 1)
+
+
+def test_clone_pickle_and_parameters(domains):
+    Xs, _, Xt, _ = domains
+    fitted = GroundMetricTransport(0.3, ridge=1.0).fit(Xs=Xs, Xt=Xt)
+    fitted.coupling_
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.transform(Xs=Xs + 1), fitted.transform(Xs=Xs + 1))
+    copy = clone(fitted)
+    assert copy.get_params()["ridge"] == 1.0 and not hasattr(copy, "model_")
+
+
+def test_defaults_are_the_librarys():
+    defaults = {option["name"]: option["default"] for option in remblai.options()}
+    parameters = GroundMetricTransport().get_params()
+    assert parameters["reg_e"] == defaults["lambda_"] and parameters["max_iter"] == defaults["steps"]
+
+
+def test_weights(domains):
+    Xs, _, Xt, _ = domains
+    rising = GroundMetricTransport(
+        inner_tol=1e-10, distribution_estimation=lambda X: np.arange(1, len(X) + 1)
+    ).fit(Xs=Xs, Xt=Xt)
+    expected = np.arange(1, len(Xs) + 1) / np.arange(1, len(Xs) + 1).sum()
+    np.testing.assert_allclose(rising.coupling_.sum(axis=1), expected, atol=1e-9)
+
+
+def test_warnings_say_what_to_change(domains):
+    Xs, _, Xt, yt = domains
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        GroundMetricTransport(max_iter=1).fit(Xs=Xs, Xt=Xt)
+    with pytest.warns(UserWarning, match="yt is not used"):
+        GroundMetricTransport().fit(Xs=Xs, Xt=Xt, yt=yt)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GroundMetricTransport().fit(Xs=Xs, Xt=Xt, yt=np.full(len(Xt), -1))
+        GroundMetricTransport().fit(Xs=Xs, Xt=Xt, yt=np.full(len(Xt), np.nan))
