@@ -1,14 +1,15 @@
 # Thin: each target installs what is missing, then calls CMake. `make` alone says what there is.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
-SOURCES = find $(wildcard include src cli experiments tests bench examples) -name '*.h' -o -name '*.cpp'
+SOURCES = find $(wildcard include src cli experiments python tests bench examples) -name '*.h' -o -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help packages build dev demo test bench format format-check install clean
+.PHONY: help packages build dev demo test python bench format format-check install clean
 
 help:
 	@echo "make demo          build, then run the method on the embedded digits"
 	@echo "make test          check formatting, run every test, and the fast ones under sanitizers"
+	@echo "make python        build the wheel, install it into a new environment and test it there"
 	@echo "make build         the program, at build/release/remblai"
 	@echo "make bench         build and run the benchmarks"
 	@echo "make format        format the C++ files; format-check only looks"
@@ -38,7 +39,12 @@ test:
 	@ctest --preset release --parallel $(JOBS)
 	@$(MAKE) --no-print-directory dev
 	@ctest --preset dev --parallel $(JOBS)
-	@echo "make test: formatting, all tests, and the fast tests under sanitizers passed"
+	@$(MAKE) --no-print-directory python
+	@echo "make test: formatting, all tests, the fast ones under sanitizers, and the Python wheel passed"
+
+# The packages it needs come by pip: python/requirements-test.txt names those of the tests.
+python: build
+	@JOBS=$(JOBS) scripts/test-python
 
 bench: packages
 	@cmake --preset release --log-level=WARNING -D REMBLAI_BUILD_BENCH=ON >/dev/null

@@ -1,5 +1,5 @@
-// NumPy arrays in and out. What comes in is read where it lies; what goes out is not copied: an array
-// owns the matrix that was returned to it, or keeps the model alive that it is a view of.
+// NumPy arrays in and out. What comes in is read where it lies; what goes out is not copied: an
+// array owns the matrix that was returned to it, or keeps the model alive that it is a view of.
 #pragma once
 
 #include <nanobind/nanobind.h>

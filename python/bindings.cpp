@@ -1,5 +1,5 @@
-// The module remblai._core: the library as Python sees it. Input checking, conversion of data types and
-// everything that needs no C++ is in the package around it.
+// The module remblai._core: the library as Python sees it. Input checking, conversion of data types
+// and everything that needs no C++ is in the package around it.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -87,8 +87,7 @@ void bind_model(nb::module_& core) {
       .def_prop_ro("target_weights", array_of([](auto& m) -> auto& { return m.target.weights; }))
       .def_prop_ro("f", array_of([](auto& m) -> auto& { return m.f; }),
                    "potentials of the source, in units of the cost")
-      .def_prop_ro("g", array_of([](auto& m) -> auto& { return m.g; }),
-                   "potentials of the target")
+      .def_prop_ro("g", array_of([](auto& m) -> auto& { return m.g; }), "potentials of the target")
       .def_prop_ro("metric_origin", array_of([](auto& m) -> auto& { return m.metric.origin; }))
       .def_prop_ro("metric_basis", array_of([](auto& m) -> auto& { return m.metric.basis; }),
                    "V, d x r; None: the identity")
@@ -99,14 +98,18 @@ void bind_model(nb::module_& core) {
       .def_prop_ro("metric_length", [](const Model& m) { return m.metric.length; })
       .def_prop_ro("metric_unit", [](const Model& m) { return m.metric.unit; })
       .def_prop_ro("metric_outside", [](const Model& m) { return m.metric.outside; })
-      .def_prop_ro("lambda_", [](const Model& m) { return m.lambda; },
-                   "entropy weight, absolute, in units of the cost")
-      .def_prop_ro("ridge", [](const Model& m) { return m.ridge; }, "absolute")
+      .def_prop_ro(
+          "lambda_", [](const Model& m) { return m.lambda; },
+          "entropy weight, absolute, in units of the cost")
+      .def_prop_ro(
+          "ridge", [](const Model& m) { return m.ridge; }, "absolute")
       .def_prop_ro("options", [](const Model& m) { return to_dict(m.options); })
-      .def_prop_ro("status", [](const Model& m) { return std::string(name(m.status.outcome)); },
-                   "converged, iteration-limit, stopped or diverged")
-      .def_prop_ro("reason", [](const Model& m) { return m.status.reason; },
-                   "what happened and what to change, in a sentence")
+      .def_prop_ro(
+          "status", [](const Model& m) { return std::string(name(m.status.outcome)); },
+          "converged, iteration-limit, stopped or diverged")
+      .def_prop_ro(
+          "reason", [](const Model& m) { return m.status.reason; },
+          "what happened and what to change, in a sentence")
       .def_prop_ro("exact", exact_of,
                    "(source, target, amount) of the plan when lambda = 0, else None")
       .def(
@@ -124,8 +127,7 @@ void bind_model(nb::module_& core) {
           [](const Model& m, const std::optional<MatrixIn>& points) {
             return give(unlocked([&] { return points ? map(m, read(*points)) : map(m); }));
           },
-          "points"_a = nb::none(),
-          "where source points go: those of the model, or the ones given")
+          "points"_a = nb::none(), "where source points go: those of the model, or the ones given")
       .def(
           "map_back",
           [](const Model& m, const MatrixIn& points) {
@@ -152,8 +154,7 @@ void bind_model(nb::module_& core) {
           },
           "a"_a, "b"_a, "|a_i - b_j| in the metric of the model, all pairs of rows")
       .def(
-          "save",
-          [](const Model& m, const std::string& path) { unlocked([&] { save(m, path); }); },
+          "save", [](const Model& m, const std::string& path) { unlocked([&] { save(m, path); }); },
           "path"_a, "writes the .npz file that load and the command line read");
 }
 
@@ -227,10 +228,10 @@ void bind_transport(nb::module_& core) {
   const EngineOptions engine;
   const auto text = [](auto choice) { return std::string(name(choice)); };
   core.def("transport", solve_transport, "cost"_a, "p"_a, "q"_a, "lambda_"_a, nb::kw_only(),
-             "tolerance"_a = defaults.tolerance, "max_passes"_a = defaults.max_passes,
-             "solver"_a = text(defaults.solver), "precision"_a = text(engine.precision),
-             "threads"_a = engine.threads, "start"_a = nb::none(),
-             "entropic transport for one cost matrix");
+           "tolerance"_a = defaults.tolerance, "max_passes"_a = defaults.max_passes,
+           "solver"_a = text(defaults.solver), "precision"_a = text(engine.precision),
+           "threads"_a = engine.threads, "start"_a = nb::none(),
+           "entropic transport for one cost matrix");
   core.def("exact", solve_exact, "cost"_a, "p"_a, "q"_a, "exact transport for one cost matrix");
 }
 
@@ -239,9 +240,8 @@ void bind_transport(nb::module_& core) {
 void bind_spd(nb::module_ core) {
   const auto unary = [&](const char* function, Matrix (*of)(const Matrix&), const char* help) {
     core.def(
-        function,
-        [of](const MatrixIn& a) { return give(unlocked([&] { return of(read(a)); })); }, "a"_a,
-        help);
+        function, [of](const MatrixIn& a) { return give(unlocked([&] { return of(read(a)); })); },
+        "a"_a, help);
   };
   unary("sqrt", spd::sqrt, "square root");
   unary("inverse_sqrt", spd::inverse_sqrt, "inverse square root");
@@ -254,8 +254,8 @@ void bind_spd(nb::module_ core) {
         return give(unlocked([&] { return spd::power(read(a), exponent); }));
       },
       "a"_a, "exponent"_a, "real power");
-  const auto between = [&](const char* function,
-                           Matrix (*of)(const Matrix&, const Matrix&, double), const char* help) {
+  const auto between = [&](const char* function, Matrix (*of)(const Matrix&, const Matrix&, double),
+                           const char* help) {
     core.def(
         function,
         [of](const MatrixIn& a, const MatrixIn& b, double t) {
@@ -320,13 +320,12 @@ NB_MODULE(_core, core) {
   bind_spd(core.def_submodule("spd", "functions of symmetric positive definite matrices"));
   core.def("options", describe_options, "every option: name, default, choices, help");
   core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
-             "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
-             "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
-             "options"_a = nb::dict(), "callback"_a = nb::none(),
-             "(model, what stopped it: an exception or None)");
+           "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
+           "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
+           "options"_a = nb::dict(), "callback"_a = nb::none(),
+           "(model, what stopped it: an exception or None)");
   core.def(
-      "load",
-      [](const std::string& path) { return unlocked([&] { return remblai::load(path); }); },
+      "load", [](const std::string& path) { return unlocked([&] { return remblai::load(path); }); },
       "path"_a, "a model from its file");
   core.def("build", remblai::build, "what results may depend on in their last digits");
   core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");

@@ -14,8 +14,8 @@ namespace nb = nanobind;
 /// becomes `lambda_`.
 std::string keyword(std::string_view option);
 
-/// Options from keywords; what is not given keeps its default. TypeError for a keyword that does not
-/// exist, naming the nearest that does; Error for a value of the wrong type.
+/// Options from keywords; what is not given keeps its default. TypeError for a keyword that does
+/// not exist, naming the nearest that does; Error for a value of the wrong type.
 Options options_from(const nb::dict& keywords);
 
 /// Every option as keyword -> value.
