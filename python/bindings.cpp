@@ -32,7 +32,8 @@ std::tuple<Model, nb::object> fit_model(
     const MatrixIn& source, const MatrixIn& target, const std::optional<LabelsIn>& source_labels,
     const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
     const std::optional<VectorIn>& target_weights, const std::optional<MatrixIn>& prior,
-    const std::optional<MatrixIn>& metric, const nb::dict& keywords, nb::object callback) {
+    const std::optional<MatrixIn>& metric, const nb::dict& keywords, nb::object callback,
+    const Model* start) {
   const Options options = options_from(keywords);
   Watch watch(std::move(callback));
   Model model = unlocked([&] {
@@ -43,7 +44,8 @@ std::tuple<Model, nb::object> fit_model(
                       value_or_empty<Vector>(target_weights)};
     problem.prior = value_or_empty<Matrix>(prior);
     problem.metric = value_or_empty<Matrix>(metric);
-    return fit(problem, options, [&](const Progress& progress) { return watch(progress); });
+    return fit(
+        problem, options, [&](const Progress& progress) { return watch(progress); }, start);
   });
   return {std::move(model), watch.error()};
 }
@@ -322,7 +324,7 @@ NB_MODULE(_core, core) {
   core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
            "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
-           "options"_a = nb::dict(), "callback"_a = nb::none(),
+           "options"_a = nb::dict(), "callback"_a = nb::none(), "start"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
   core.def(
       "load", [](const std::string& path) { return unlocked([&] { return remblai::load(path); }); },

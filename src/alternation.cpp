@@ -54,7 +54,7 @@ double relative_change(const Matrix& before, const Matrix& after) {
 }  // namespace
 
 Alternation::Alternation(const Space& space, const Options& options, int threads,
-                         Diagnostics diagnostics, Callback callback)
+                         Diagnostics diagnostics, Callback callback, const Start& start)
     : space_(space),
       options_(options),
       diagnostics_(diagnostics),
@@ -74,10 +74,12 @@ Alternation::Alternation(const Space& space, const Options& options, int threads
                     space_.frame.length, metric_.unit));
   place_points();
   unit_cost_ = mean_cost();
+  if (start.g.size() > 0) first_g_ = start.g / metric_.unit;
   if (!learned()) return;
   first_moment_ = space_.first_moment;
-  if (options_.seed != 0) {
-    first_moment_ = second_moment(space_, first_plan(space_, options_.seed));
+  const bool given = start.moment.size() > 0;
+  if (given || options_.seed != 0) {
+    first_moment_ = given ? start.moment : second_moment(space_, first_plan(space_, options_.seed));
     first_ = learn_first(first_moment_);
     use(first_);
     place_points();

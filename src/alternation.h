@@ -20,13 +20,20 @@ namespace remblai {
 /// step itself.
 enum class Diagnostics { full, brief };
 
+/// Where to begin instead of the independent coupling; empty: there.
+struct Start {
+  Matrix moment;  ///< of a plan, in the coordinates of the space; read when the metric is learned
+  Vector g;       ///< its potentials, in units of the cost
+};
+
 class Alternation {
  public:
   /// `space` and `options` must outlive it. Fixes the ridge, the first metric and the unit of
   /// lambda. Throws Error when the metric cannot be had, or its costs not be held in double
   /// precision.
   Alternation(const Space& space, const Options& options, int threads,
-              Diagnostics diagnostics = Diagnostics::full, Callback callback = {});
+              Diagnostics diagnostics = Diagnostics::full, Callback callback = {},
+              const Start& start = {});
 
   /// From the first metric to the end, for this lambda (Options::lambda is not read). What does not
   /// depend on lambda is kept from run to run, and the first plan starts from that of the run

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "alternation.h"
+#include "conditional.h"
+#include "linalg.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "space.h"
@@ -34,9 +36,38 @@ Vector spread(const Vector& values, const std::vector<Index>& rows, Index size) 
   return all;
 }
 
+bool same_points(const Domain& a, const Domain& b) {
+  return a.size() == b.size() && a.dimension() == b.dimension() && a.points == b.points &&
+         a.weights == b.weights;
+}
+
+// The plan of a model of the same points as the place to begin, in the coordinates of the space.
+Start start_from(const Model& before, const Model& now, const Space& space) {
+  if (!same_points(before.source, now.source) || !same_points(before.target, now.target))
+    throw Error(
+        "start: the model to start from was fitted to other points, weights or preprocessing; fit "
+        "without it");
+  const Vector g = before.g(space.target_rows);
+  if (!g.allFinite()) return {};
+  if (now.options.metric != MetricChoice::learned) return {{}, g};
+  PlanMoments plan{Matrix::Zero(space.x.rows(), space.rank()), space.p,
+                   Vector::Zero(space.q.size())};
+  const Matrix points = before.source.points(space.source_rows, Eigen::all);
+  visit_conditionals(before, Direction::forward, points,
+                     [&](Index first, const Matrix& conditionals) {
+                       const Index count = conditionals.rows();
+                       const Matrix rows = space.p.segment(first, count).asDiagonal() *
+                                           Matrix(conditionals(Eigen::all, space.target_rows));
+                       plan.plan_z.middleRows(first, count) = linalg::multiply(rows, space.z);
+                       plan.columns += rows.colwise().sum().transpose();
+                     });
+  return {second_moment(space, plan), g};
+}
+
 }  // namespace
 
-Model fit(const Problem& problem, const Options& options, const Callback& callback) {
+Model fit(const Problem& problem, const Options& options, const Callback& callback,
+          const Model* start_model) {
   const auto start = Clock::now();
   validate(problem, options);
   const int threads = set_threads(options.threads);
@@ -56,7 +87,8 @@ Model fit(const Problem& problem, const Options& options, const Callback& callba
       progress.seconds = std::chrono::duration<double>(Clock::now() - start).count();
       return callback(progress);
     };
-  Alternation alternation(space, options, threads, Diagnostics::full, timed);
+  const Start begin = start_model ? start_from(*start_model, model, space) : Start();
+  Alternation alternation(space, options, threads, Diagnostics::full, timed, begin);
   alternation.run(options.lambda);
 
   model.metric = alternation.metric();

@@ -255,6 +255,28 @@ TEST(Fit, ASeedStartsElsewhereAndStillDescends) {
   EXPECT_TRUE(fit(problem, {.seed = 7}).status.converged());
 }
 
+TEST(Fit, AModelOfTheSamePointsIsAStart) {
+  const Problem problem = test::small_problem();
+  Options options{.lambda = 0.3, .outer_tolerance = 1e-6, .acceleration = Acceleration::none};
+  const Model before = fit(problem, options);
+  options.lambda = 0.25;
+  const Model cold = fit(problem, options);
+  const Model warm = fit(problem, options, {}, &before);
+  EXPECT_EQ(warm.lambda, cold.lambda);
+  EXPECT_LT(warm.history.size(), cold.history.size());
+  EXPECT_LE((warm.metric.matrix() - cold.metric.matrix()).norm(),
+            1e-3 * cold.metric.matrix().norm());
+
+  options.metric = MetricChoice::identity;
+  const Model fixed = fit(problem, options);
+  const Model again = fit(problem, options, {}, &fixed);
+  EXPECT_LT(again.history.back().inner_iterations, fixed.history.back().inner_iterations);
+
+  Problem other = problem;
+  other.source.points(0, 0) += 1;
+  EXPECT_THROW(fit(other, options, {}, &before), Error);
+}
+
 TEST(Fit, ACallbackSeesEveryStepAndMayStop) {
   const Problem problem = test::small_problem();
   int steps = 0;

@@ -22,6 +22,11 @@ struct Progress {
 using Callback = std::function<bool(const Progress&)>;
 
 /// Throws Error on input that cannot be used. Trouble with the numbers is in Model::status.
-Model fit(const Problem& problem, const Options& options = {}, const Callback& callback = {});
+///
+/// `start` is a model of the same points, weights and preprocessing, whatever its other options:
+/// the first metric then comes from its plan instead of the independent coupling, or that of the
+/// seed. The problem stays the same, the unit of a relative lambda and of the ridge included.
+Model fit(const Problem& problem, const Options& options = {}, const Callback& callback = {},
+          const Model* start = nullptr);
 
 }  // namespace remblai

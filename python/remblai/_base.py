@@ -60,6 +60,9 @@ PARAMETERS = """
         As in the command line: see `remblai.options()`.
     n_threads : int
         0 is one for each core. Give 1 where joblib runs fits side by side.
+    warm_start : bool
+        fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C, or
+        along a path of parameters. Other points bring a warning and a fresh start.
     verbose : bool
         Shows progress: a bar where tqdm is installed."""
 
@@ -99,9 +102,15 @@ class GroundMetric(BaseEstimator):
         unit = self._unit(Xs, Xt, keywords, arrays)
         if unit is not None:
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
-        model, error = run(
-            Xs, Xt, **arrays, verbose=self.verbose, keywords=keywords, names=NAMES
-        )
+        arrays.update(verbose=self.verbose, keywords=keywords, names=NAMES)
+        start = getattr(self, "model_", None) if self.warm_start else None
+        try:
+            model, error = run(Xs, Xt, **arrays, start=start)
+        except ValueError as refused:
+            if start is None or not str(refused).startswith("start:"):
+                raise
+            warnings.warn("warm_start: not the points of the last fit; starting anew", stacklevel=3)
+            model, error = run(Xs, Xt, **arrays)
         self._keep(model)
         if error is not None:
             raise error

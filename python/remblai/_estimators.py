@@ -63,6 +63,7 @@ class GroundMetricTransport(GroundMetric):
         acceleration: str = DEFAULTS["acceleration"],
         seed: int = DEFAULTS["seed"],
         n_threads: int = DEFAULTS["threads"],
+        warm_start: bool = False,
         verbose: bool = False,
     ) -> None:
         self.reg_e = reg_e
@@ -84,6 +85,7 @@ class GroundMetricTransport(GroundMetric):
         self.acceleration = acceleration
         self.seed = seed
         self.n_threads = n_threads
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def fit(
@@ -230,6 +232,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         acceleration: str = DEFAULTS["acceleration"],
         seed: int = DEFAULTS["seed"],
         n_threads: int = DEFAULTS["threads"],
+        warm_start: bool = False,
         verbose: bool = False,
     ) -> None:
         self.base_estimator = base_estimator
@@ -252,6 +255,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.acceleration = acceleration
         self.seed = seed
         self.n_threads = n_threads
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, Xt: ArrayLike | None = None) -> GroundMetricClassifier:

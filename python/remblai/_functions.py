@@ -33,6 +33,7 @@ def fit(
     source_weights: ArrayLike | None = None,
     target_weights: ArrayLike | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
+    start: _core.Model | None = None,
     verbose: bool = False,
     **keywords: Any,
 ) -> _core.Model:
@@ -41,6 +42,8 @@ def fit(
     Points are rows. Labels are whole numbers; `ys` serves prediction, `yt` is kept in the model and never
     fitted with. Other keywords are the options of the library: see `options()`. `prior` and `metric` may
     also be symmetric positive definite matrices.
+
+    `start` is a model of the same points to begin from, fitted with any options.
 
     `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and about
     ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
@@ -56,6 +59,7 @@ def fit(
         source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
         target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
         callback=callback,
+        start=start,
         verbose=verbose,
         keywords=keywords,
     )
@@ -74,6 +78,7 @@ def run(
     source_weights: Any = None,
     target_weights: Any = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
+    start: _core.Model | None = None,
     verbose: bool | int = False,
     keywords: dict[str, Any],
     names: dict[str, str] = {},
@@ -101,6 +106,7 @@ def run(
                 matrices.get("metric"),
                 keywords,
                 watch,
+                start,
             )
         except ValueError as error:
             raise ValueError(_checks.reword(str(error), names)) from None

@@ -161,3 +161,17 @@ def test_warnings_say_what_to_change(domains):
         warnings.simplefilter("error")
         GroundMetricTransport().fit(Xs=Xs, Xt=Xt, yt=np.full(len(Xt), -1))
         GroundMetricTransport().fit(Xs=Xs, Xt=Xt, yt=np.full(len(Xt), np.nan))
+
+
+def test_warm_start(domains):
+    Xs, _, Xt, _ = domains
+    warm = GroundMetricTransport(0.3, warm_start=True, acceleration="none", tol=1e-6)
+    cold = clone(warm).set_params(reg_e=0.25).fit(Xs=Xs, Xt=Xt)
+    warm.fit(Xs=Xs, Xt=Xt)
+    warm.set_params(reg_e=0.25).fit(Xs=Xs, Xt=Xt)
+    assert warm.n_iter_ < cold.n_iter_
+    np.testing.assert_allclose(warm.metric_, cold.metric_, rtol=1e-3, atol=1e-4)
+    with pytest.warns(UserWarning, match="starting anew"):
+        warm.fit(Xs=Xs[1:], Xt=Xt)
+    with pytest.raises(ValueError, match="start: "):
+        remblai.fit(Xs=Xs, Xt=Xt, start=warm.model_)
