@@ -106,5 +106,4 @@ def reword(text: str, names: Mapping[str, str] = {}) -> str:
         return names.get(keyword, keyword)
 
     text = re.sub(r"--([a-z][a-z-]*)", lambda found: spelt(found[1]), text)
-    options = "lambda|outer-tolerance|tolerance|steps|threads|geodesic|prior-ridge"
-    return re.sub(rf"^({options}):", lambda found: f"{spelt(found[1])}:", text)
+    return re.sub(r"^([a-z][a-z_-]*):", lambda found: f"{spelt(found[1])}:", text)
