@@ -172,8 +172,6 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
   options.solver = solver_from(solver);
   const EngineOptions engine{.threads = set_threads(threads),
                              .precision = precision_from(precision)};
-  if (start && start->shape(0) != cost.shape(1))
-    throw Error("start: needs one potential for each column of the cost");
   Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();
   options.keep_going = [&](int, double) {
@@ -183,17 +181,8 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
     return watch({});
   };
   TransportPlan out = unlocked([&] {
-    if (!start) return transport(read(cost), read(p), read(q), lambda, options, engine);
-    // Only points of positive weight take part; the caller has left out the others.
-    Transport problem(read(p), read(q), engine);
-    problem.set_cost(read(cost));
-    problem.start_from(read(*start));
-    TransportPlan plan;
-    plan.result = problem.solve(lambda, options);
-    plan.f = problem.f();
-    plan.g = problem.g();
-    plan.plan = problem.plan();
-    return plan;
+    return transport(read(cost), read(p), read(q), lambda, options, engine,
+                     value_or_empty<Vector>(start));
   });
   const TransportResult& result = out.result;
   nb::dict all;
