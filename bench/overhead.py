@@ -37,14 +37,12 @@ def python(fit):
 
 def main():
     digits = remblai.mnist_sample()
-    Xs, ys, Xt = digits["Xs"], digits["ys"], digits["Xt"]
+    Xs, Xt = digits["Xs"], digits["Xt"]
     transport = remblai.GroundMetricTransport(n_threads=1)
-    classifier = remblai.GroundMetricClassifier(n_threads=1)
     ways = {
         "C++": cpp,
         "remblai.fit": lambda: python(lambda: remblai.fit(Xs=Xs, Xt=Xt, threads=1)),
         "GroundMetricTransport": lambda: python(lambda: transport.fit(Xs=Xs, Xt=Xt)),
-        "GroundMetricClassifier": lambda: python(lambda: classifier.fit(Xs, ys, Xt=Xt)),
     }
     best = {way: float("inf") for way in ways}
     for _ in range(TURNS):
