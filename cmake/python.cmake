@@ -15,7 +15,7 @@ nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bindings.cpp pyt
                     python/watch.cpp)
 target_include_directories(_core PRIVATE python)
 # The whole archive: nothing refers to the file that chooses OpenBLAS's kernels when it is loaded.
-target_link_libraries(_core PRIVATE remblai_flags $<LINK_LIBRARY:WHOLE_ARCHIVE,remblai>)
+target_link_libraries(_core PRIVATE remblai_flags fmt::fmt $<LINK_LIBRARY:WHOLE_ARCHIVE,remblai>)
 
 set(stub ${PROJECT_BINARY_DIR}/_core.pyi)
 nanobind_add_stub(

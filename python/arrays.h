@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "remblai/predict.h"
 #include "remblai/types.h"
 
 namespace remblai::python {
@@ -59,6 +60,10 @@ inline VectorOut give(Vector values) {
 inline LabelsOut give(Labels values) {
   const auto [kept, owner] = keep(std::move(values));
   return LabelsOut(kept->data(), {static_cast<std::size_t>(kept->size())}, owner);
+}
+
+inline nb::tuple give(ClassShares shares) {
+  return nb::make_tuple(give(std::move(shares.classes)), give(std::move(shares.shares)));
 }
 
 inline ReadOnlyMatrix view(const Matrix& values, nb::handle owner) {

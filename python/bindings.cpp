@@ -1,11 +1,14 @@
 // The module remblai._core: the library as Python sees it. Input checking, conversion of data types
 // and everything that needs no C++ is in the package around it.
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -24,6 +27,12 @@ using namespace nb::literals;
 template <class Out, class In>
 Out value_or_empty(const std::optional<In>& array) {
   return array ? Out(read(*array)) : Out();
+}
+
+// Anything that the package takes for points, as the library reads it.
+MatrixIn points_from(const nb::object& values) {
+  return nb::cast<MatrixIn>(
+      nb::module_::import_("remblai._checks").attr("core_points")(values, "points"));
 }
 
 // ---- fit
@@ -70,8 +79,8 @@ auto array_or_none(Select select) {
   };
 }
 
-nb::object exact_of(const Model& model) {
-  if (model.exact.empty()) return nb::none();
+std::optional<nb::tuple> exact_of(const Model& model) {
+  if (model.exact.empty()) return std::nullopt;
   const auto count = static_cast<Index>(model.exact.size());
   Labels source(count), target(count);
   Vector amount(count);
@@ -119,7 +128,7 @@ void bind_model(nb::module_& core) {
           "status", [](const Model& m) { return std::string(name(m.status.outcome)); },
           "converged, iteration-limit, stopped or diverged")
       .def_prop_ro(
-          "reason", [](const Model& m) { return m.status.reason; },
+          "reason", [](const Model& m) { return with_keywords(m.status.reason); },
           "what happened and what to change, in a sentence")
       .def_prop_ro("exact", exact_of,
                    "(source, target, amount) of the plan when lambda = 0, else None")
@@ -135,38 +144,77 @@ void bind_model(nb::module_& core) {
           "A, d x d, in preprocessed coordinates")
       .def(
           "map",
-          [](const Model& m, const std::optional<MatrixIn>& points) {
-            return give(unlocked([&] { return points ? map(m, read(*points)) : map(m); }));
+          [](const Model& m, const nb::object& values) {
+            if (values.is_none()) return give(unlocked([&] { return map(m); }));
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return map(m, read(points)); }));
           },
           "points"_a = nb::none(), "where source points go: those of the model, or the ones given")
       .def(
           "map_back",
-          [](const Model& m, const MatrixIn& points) {
+          [](const Model& m, const nb::object& values) {
+            if (values.is_none()) return give(unlocked([&] { return map_back(m); }));
+            const MatrixIn points = points_from(values);
             return give(unlocked([&] { return map_back(m, read(points)); }));
           },
-          "points"_a, "where target points come from")
+          "points"_a = nb::none(),
+          "where target points come from: those of the model, or the ones given")
       .def(
           "predict",
-          [](const Model& m, const MatrixIn& points) {
+          [](const Model& m, const nb::object& values) {
+            const MatrixIn points = points_from(values);
             return give(unlocked([&] { return predict(m, read(points)); }));
           },
           "points"_a, "labels of target points, by nearest neighbours")
       .def(
           "propagate",
-          [](const Model& m, const MatrixIn& points) {
-            ClassShares shares = unlocked([&] { return propagate(m, read(points)); });
-            return nb::make_tuple(give(std::move(shares.classes)), give(std::move(shares.shares)));
+          [](const Model& m, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return propagate(m, read(points)); }));
           },
           "points"_a, "(classes, shares): labels of target points, through the plan")
       .def(
           "distances",
-          [](const Model& m, const MatrixIn& a, const MatrixIn& b) {
+          [](const Model& m, const nb::object& first, const nb::object& second) {
+            const MatrixIn a = points_from(first), b = points_from(second);
             return give(unlocked([&] { return distances(m, read(a), read(b)); }));
           },
           "a"_a, "b"_a, "|a_i - b_j| in the metric of the model, all pairs of rows")
       .def(
-          "save", [](const Model& m, const std::string& path) { unlocked([&] { save(m, path); }); },
-          "path"_a, "writes the .npz file that load and the command line read");
+          "save",
+          [](const Model& m, const std::filesystem::path& path) {
+            unlocked([&] { save(m, path.string()); });
+          },
+          "path"_a, "writes the .npz file that load and the command line read")
+      .def("__repr__", [](const Model& m) {
+        return fmt::format("<remblai.Model: {} source and {} target points of {} features; {}>",
+                           m.source.size(), m.target.size(), m.source.dimension(),
+                           with_keywords(m.status.reason));
+      });
+}
+
+void bind_predictor(nb::module_& core) {
+  nb::class_<Predictor>(core, "Predictor", "Model.predict for several sets of points.")
+      .def(
+          "__init__",
+          [](Predictor* self, const Model& model) {
+            unlocked([&] { new (self) Predictor(model); });
+          },
+          nb::keep_alive<1, 2>(), "model"_a)
+      .def(
+          "__call__",
+          [](const Predictor& p, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return p(read(points)); }));
+          },
+          "points"_a, "labels")
+      .def(
+          "votes",
+          [](const Predictor& p, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return p.votes(read(points)); }));
+          },
+          "points"_a, "(classes, shares): the share of each class among the neighbours");
 }
 
 // ---- one transport problem
@@ -175,6 +223,8 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
                          double tolerance, int max_passes, const std::string& solver,
                          const std::string& precision, int threads,
                          const std::optional<VectorIn>& start) {
+  if (threads < 0) throw Error(fmt::format("threads: {} is negative; 0 is one a core", threads));
+  if (max_passes < 1) throw Error(fmt::format("max_passes: {} is less than 1", max_passes));
   TransportOptions options;
   options.tolerance = tolerance;
   options.max_passes = max_passes;
@@ -310,12 +360,13 @@ NB_MODULE(_core, core) {
     try {
       std::rethrow_exception(raised);
     } catch (const remblai::Error& error) {
-      PyErr_SetString(PyExc_ValueError, error.what());
+      PyErr_SetString(PyExc_ValueError, with_keywords(error.what()).c_str());
     }
   });
   core.doc() = "The C++ library. Use the functions and classes of the package remblai instead.";
   core.attr("version") = remblai::version();
   bind_model(core);
+  bind_predictor(core);
   bind_transport(core);
   bind_spd(core);
   core.def("options", describe_options, "every option: name, default, choices, help");
@@ -325,7 +376,10 @@ NB_MODULE(_core, core) {
            "options"_a = nb::dict(), "callback"_a = nb::none(), "start"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
   core.def(
-      "load", [](const std::string& path) { return unlocked([&] { return remblai::load(path); }); },
+      "load",
+      [](const std::filesystem::path& path) {
+        return unlocked([&] { return remblai::load(path.string()); });
+      },
       "path"_a, "a model from its file");
   core.def("build", remblai::build, "what results may depend on in their last digits");
   core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");

@@ -3,6 +3,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cmath>
+#include <limits>
+#include <regex>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -43,8 +46,17 @@ void assign(const std::string& option, nb::handle value, Field& field) {
       throw Error(option + ": " + text_of(value) + " is not a name; give a string");
     field = enum_from<Field>(option, text);
   } else if (!nb::try_cast<Field>(value, field)) {
-    const char* kind = std::is_same_v<Field, int> ? "whole number" : "number";
-    throw Error(option + ": " + text_of(value) + " is not a " + kind);
+    if constexpr (std::is_same_v<Field, int>) {
+      double number = 0;  // 10.0 is a whole number too
+      if (nb::try_cast<double>(value, number) && number == std::trunc(number)) {
+        if (std::abs(number) > std::numeric_limits<int>::max())
+          throw Error(option + ": " + text_of(value) + " is too large");
+        field = static_cast<int>(number);
+        return;
+      }
+      throw Error(option + ": " + text_of(value) + " is not a whole number");
+    }
+    throw Error(option + ": " + text_of(value) + " is not a number");
   }
 }
 
@@ -64,6 +76,24 @@ std::string keyword(std::string_view option) {
   std::string text(option == "lambda" ? "lambda_" : option);
   for (char& c : text)
     if (c == '-') c = '_';
+  return text;
+}
+
+std::string with_keywords(const std::string& message) {
+  static const std::regex flag("--([a-z][a-z-]*)");
+  static const std::regex subject("^([a-z][a-z-]*):");
+  std::string text;
+  auto rest = message.cbegin();
+  for (std::sregex_iterator found(message.begin(), message.end(), flag), end; found != end;
+       ++found) {
+    text.append(rest, (*found)[0].first);
+    text += "'" + keyword((*found)[1].str()) + "'";
+    rest = (*found)[0].second;
+  }
+  text.append(rest, message.cend());
+  std::smatch first;
+  if (std::regex_search(text, first, subject))
+    text = keyword(first[1].str()) + ":" + first.suffix().str();
   return text;
 }
 

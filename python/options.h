@@ -14,6 +14,9 @@ namespace nb = nanobind;
 /// becomes `lambda_`.
 std::string keyword(std::string_view option);
 
+/// A message of the library with its options as keywords: --outer-tolerance is 'outer_tolerance'.
+std::string with_keywords(const std::string& message);
+
 /// Options from keywords; what is not given keeps its default. TypeError for a keyword that does
 /// not exist, naming the nearest that does; Error for a value of the wrong type.
 Options options_from(const nb::dict& keywords);

@@ -28,7 +28,7 @@ bool Watch::operator()(const Progress& progress) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (callback_.is_none()) return true;
     const nb::object answer = callback_(to_dict(progress));
-    return answer.ptr() != Py_False;
+    return answer.is_none() || static_cast<bool>(nb::bool_(answer));
   } catch (const nb::python_error& raised) {
     error_ = nb::borrow(raised.value());
     return false;

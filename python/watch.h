@@ -14,7 +14,7 @@ namespace nb = nanobind;
 
 class Watch {
  public:
-  /// `callback` is None or a callable that takes a dict and returns False to stop.
+  /// `callback` is None or a callable that takes a dict and returns False (not None) to stop.
   explicit Watch(nb::object callback) : callback_(std::move(callback)) {}
 
   /// False when the computation should stop. Takes the interpreter's lock.

@@ -85,14 +85,19 @@ Matrix barycentres(const Model& model, Direction direction, const Matrix& points
   return mapped + points - own(nearest_moved(model, direction, points), Eigen::all);
 }
 
-Matrix source_barycentres(const Model& model) {
-  Matrix mapped = barycentres(model, Direction::forward, model.source.points);
+Matrix own_barycentres(const Model& model, Direction direction) {
+  const bool forward = direction == Direction::forward;
+  const Matrix& own = forward ? model.source.points : model.target.points;
+  const Matrix& other = forward ? model.target.points : model.source.points;
+  Matrix mapped = barycentres(model, direction, own);
   if (model.lambda > 0) return mapped;
   Matrix sums = Matrix::Zero(mapped.rows(), mapped.cols());
   Vector masses = Vector::Zero(mapped.rows());
   for (const Mass& mass : model.exact) {
-    sums.row(mass.source) += mass.amount * model.target.points.row(mass.target);
-    masses[mass.source] += mass.amount;
+    const Index from = forward ? mass.source : mass.target;
+    const Index to = forward ? mass.target : mass.source;
+    sums.row(from) += mass.amount * other.row(to);
+    masses[from] += mass.amount;
   }
   for (const Index i : positive_entries(masses)) mapped.row(i) = sums.row(i) / masses[i];
   return mapped;

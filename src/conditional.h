@@ -25,9 +25,9 @@ void visit_conditionals(const Model& model, Direction direction, const Matrix& p
 /// lambda = 0 moved by what lies between a point and the nearest one of the model.
 Matrix barycentres(const Model& model, Direction direction, const Matrix& points);
 
-/// The same for the source points of the model, each by its own row of the plan: with lambda = 0
-/// two points in one place may go different ways.
-Matrix source_barycentres(const Model& model);
+/// The same for the points of the model (forward: of the source), each by its own row or column of
+/// the plan: with lambda = 0 two points in one place may go different ways.
+Matrix own_barycentres(const Model& model, Direction direction);
 
 /// For each point the nearest point of its own domain (in the metric of the model) that the exact
 /// plan moves.

@@ -14,7 +14,11 @@ Matrix map_points(const Model& model, Direction direction, const MatrixView& poi
 }  // namespace
 
 Matrix map(const Model& model) {
-  return model.scaler.undo(source_barycentres(model));
+  return model.scaler.undo(own_barycentres(model, Direction::forward));
+}
+
+Matrix map_back(const Model& model) {
+  return model.scaler.undo(own_barycentres(model, Direction::backward));
 }
 
 Matrix map(const Model& model, const MatrixView& points) {

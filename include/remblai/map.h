@@ -15,7 +15,9 @@ Matrix map(const Model& model);
 /// point moves with the nearest source point of the model (of several in one place, the first).
 Matrix map(const Model& model, const MatrixView& points);
 
-/// The inverse direction: points of the target domain into the source domain.
+/// The inverse direction: points of the target domain, those of the model or others, into the
+/// source domain.
+Matrix map_back(const Model& model);
 Matrix map_back(const Model& model, const MatrixView& points);
 
 }  // namespace remblai

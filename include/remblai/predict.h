@@ -12,12 +12,20 @@ namespace remblai {
 /// nearest voter. Throws Error when the model has no labels.
 Labels predict(const Model& model, const MatrixView& points);
 
+/// A share of each class for each point. Rows sum to 1; columns follow `classes`.
+struct ClassShares {
+  Labels classes;  ///< ascending
+  Matrix shares;   ///< points x classes
+};
+
 /// The same for several sets of points: the source points are mapped once. Keeps a reference to the
 /// model.
 class Predictor {
  public:
   explicit Predictor(const Model& model);
   Labels operator()(const MatrixView& points) const;
+  ClassShares votes(
+      const MatrixView& points) const;  ///< the share of each class among the neighbours
 
  private:
   Matrix seen(const Matrix& points) const;  // through the metric of the neighbour rule
@@ -37,11 +45,7 @@ Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
                                   int neighbours = 1);
 
 /// Label propagation: the share of each class in the mass that the plan (or its out-of-sample
-/// extension) sends to a target point. Rows sum to 1; columns follow `classes`.
-struct ClassShares {
-  Labels classes;  ///< ascending
-  Matrix shares;   ///< points x classes
-};
+/// extension) sends to a target point.
 ClassShares propagate(const Model& model, const MatrixView& points);
 
 /// The class with the largest share; the smaller label wins a tie.

@@ -8,6 +8,8 @@ and `exact` solve one transport problem, `remblai.spd` has the geometry of posit
 `remblai.plot` draws (with matplotlib), `remblai.skada` is an adapter for skada.
 """
 
+from typing import Any
+
 from . import spd
 from ._core import Model, mnist_sample
 from ._core import version as __version__
@@ -30,3 +32,17 @@ __all__ = [
     "spd",
     "transport",
 ]
+
+_OPTIONAL = ("plot", "skada")  # they need packages that may not be there
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OPTIONAL:
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_OPTIONAL]

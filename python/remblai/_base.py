@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
 from ._functions import run
@@ -55,11 +56,11 @@ PARAMETERS = """
     inner_tol : float
         L1 error of both marginals of the plan.
     preprocess : {"none", "l2", "zscore"}
-        What happens to the points first.
+        What happens to the points first. After l2 mapped points are those of points of length 1.
     solver, precision, acceleration, seed
         As in the command line: see `remblai.options()`.
     n_threads : int
-        0 is one for each core. Give 1 where joblib runs fits side by side.
+        Of the fit; 0 is one for each core. Give 1 where joblib runs fits side by side.
     warm_start : bool
         fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C, or
         along a path of parameters. Other points bring a warning and a fresh start.
@@ -96,8 +97,8 @@ class GroundMetric(BaseEstimator):
 
     # ---- fitting
 
-    def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> None:
-        """Fits the model to arrays that are checked. Keeps what was reached when it is stopped."""
+    def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> tuple[_core.Model, Any]:
+        """The model of arrays that are checked, and what stopped it or None. Changes nothing here."""
         keywords = self._options()
         unit = self._unit(Xs, Xt, keywords, arrays)
         if unit is not None:
@@ -105,18 +106,25 @@ class GroundMetric(BaseEstimator):
         arrays.update(verbose=self.verbose, keywords=keywords, names=NAMES)
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
-            model, error = run(Xs, Xt, **arrays, start=start)
+            return run(Xs, Xt, **arrays, start=start)
         except ValueError as refused:
             if start is None or not str(refused).startswith("start:"):
                 raise
-            warnings.warn("warm_start: not the points of the last fit; starting anew", stacklevel=3)
-            model, error = run(Xs, Xt, **arrays)
-        self._keep(model)
+            message = "warm_start: the last fit had other points, weights or preprocessing; starting anew"
+            warnings.warn(message, stacklevel=4)
+            return run(Xs, Xt, **arrays)
+
+    def _finish(self, error: Any) -> None:
+        """The last thing that a fit does, when all that was reached is kept."""
         if error is not None:
             raise error
-        if model.status != "converged":
-            reason = _checks.reword(model.reason, NAMES)
-            warnings.warn(f"{model.status}: {reason}", ConvergenceWarning, stacklevel=3)
+        if self.status_ != "converged":
+            reason = _checks.reword(self.model_.reason, NAMES)
+            warnings.warn(f"{self.status_}: {reason}", ConvergenceWarning, stacklevel=4)
+
+    def _columns(self, values: Any, *, first: bool = False) -> None:
+        """Notes the names of the columns at the `first` points, and compares those of others."""
+        validate_data(self, values, reset=first, skip_check_array=True)
 
     def _options(self) -> dict[str, Any]:
         """The options of the library that the parameters stand for."""
@@ -141,6 +149,9 @@ class GroundMetric(BaseEstimator):
                 f"norm: '{self.norm}' is not one of mean, median, max; a cost that is not a "
                 "multiple of the squared distance has no metric to learn"
             )
+        weight = keywords["lambda_"]
+        if not isinstance(weight, (int, float, np.number)) or not weight > 0:
+            return None  # it is 0, or the library says what is wrong with it
         # One step with much entropy is the first metric and a plan that costs nothing.
         first = {**keywords, "lambda_": 100.0, "lambda_unit": "relative", "steps": 1}
         model, error = run(Xs, Xt, **arrays, keywords=first, names=NAMES)
@@ -167,14 +178,17 @@ class GroundMetric(BaseEstimator):
 
     @property
     def coupling_(self) -> _checks.Float:
+        """The plan, m x n."""
         return self._once("coupling", lambda: self.model_.plan())
 
     @property
     def metric_(self) -> _checks.Float:
+        """A, d x d, in the coordinates of the points given (after l2: of points of length 1)."""
         return self._once("metric", lambda: _metric.matrix(self.model_))
 
     @property
     def components_(self) -> _checks.Float:
+        """L with A = L'L, d x d: X @ components_.T has Euclidean distances that are those of A."""
         return self._once("components", lambda: _metric.components(self.model_))
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -196,21 +210,14 @@ class GroundMetric(BaseEstimator):
 
     def get_metric(self) -> Callable[..., float]:
         """A function of two points, as scikit-learn takes for `metric=`. It does not change when the
-        estimator is fitted again."""
+        estimator is fitted again. For many points, Euclidean distances of X @ components_.T are faster."""
         check_is_fitted(self, "model_")
-        model = self.model_
-
-        def distance(u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
-            a, b = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (u, v))
-            found = float(_metric.pair_distance(model, a, b)[0])
-            return found**2 if squared else found
-
-        return distance
+        return functools.partial(_metric.point_distance, self.model_)
 
     def pair_distance(self, pairs: ArrayLike) -> _checks.Float:
         """Distances of pairs of points, given as an array of shape (n, 2, d)."""
         check_is_fitted(self, "model_")
-        array = np.asarray(pairs, dtype=np.float64)
+        array = check_array(pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs")
         d = len(self.model_.metric_origin)
         if array.ndim != 3 or array.shape[1:] != (2, d):
             raise ValueError(f"pairs: an array of shape {array.shape}; it must be (n, 2, {d})")

@@ -6,7 +6,7 @@ import difflib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,13 +17,18 @@ Float = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def points(values: ArrayLike | None, name: str) -> NDArray[Any]:
+def points(values: ArrayLike | None, name: str, copy: bool = False) -> NDArray[Any]:
     """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken: lists,
     data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices, NaN,
-    infinities, text and complex numbers are refused."""
+    infinities, text and complex numbers are refused. Without `copy` it may be the caller's array."""
     if values is None:
         raise ValueError(f"{name}: no points given; pass {name}=")
-    return check_array(values, dtype=[np.float64, np.float32], input_name=name)
+    return check_array(values, dtype=[np.float64, np.float32], input_name=name, copy=copy)
+
+
+def core_points(values: ArrayLike | None, name: str) -> Float:
+    """Points, checked, as the compiled module reads them."""
+    return for_core(points(values, name))
 
 
 def for_core(values: ArrayLike) -> Float:
@@ -47,14 +52,15 @@ def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
 
 
 def labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64] | None:
-    """Whole numbers. NaN, which marks a point without a label, becomes -1."""
+    """Whole numbers, of points that all have one. NaN in `yt` marks a point without; it becomes -1."""
     if values is None:
         return None
-    given = column_or_1d(np.asarray(values))
-    if len(given) != count:
-        raise ValueError(f"{name}: {len(given)} labels for {count} points; give one a point")
+    given = of_points(values, count, name)
     if given.dtype.kind == "f":
-        given = np.where(np.isnan(given), -1, given)
+        unknown = np.isnan(given)
+        if unknown.any() and name != "yt":
+            raise ValueError(f"{name}: NaN; every source point needs a label, so leave these points out")
+        given = np.where(unknown, -1, given)
         if np.any(given != np.round(given)):
             raise ValueError(f"{name}: labels must be whole numbers")
     elif given.dtype.kind not in "iub":
@@ -63,13 +69,25 @@ def labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64]
             "numpy.unique(labels, return_inverse=True)[1], or use GroundMetricClassifier, which takes "
             "labels of any kind"
         )
+    if len(given) and not -(2.0**63) <= float(given.min()) <= float(given.max()) < 2.0**63:
+        raise ValueError(f"{name}: labels beyond 64 bits; number them from 0")
     return np.ascontiguousarray(given, dtype=np.int64)
 
 
-def same_features(source: NDArray[Any], target: NDArray[Any]) -> None:
+def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
+    """One entry a point, of any type."""
+    given = np.asarray(values)
+    if given.ndim != 1:
+        given = column_or_1d(given)
+    if len(given) != count:
+        raise ValueError(f"{name}: {len(given)} labels for {count} points; give one a point")
+    return given
+
+
+def same_features(source: NDArray[Any], target: NDArray[Any], name: str = "Xs") -> None:
     if source.shape[1] != target.shape[1]:
         raise ValueError(
-            f"Xt: points have {target.shape[1]} features, those of Xs have {source.shape[1]}; both "
+            f"Xt: points have {target.shape[1]} features, those of {name} have {source.shape[1]}; both "
             "domains need the same (are labels where points should be?)"
         )
 
@@ -84,26 +102,71 @@ def known_keywords(function: Function) -> Function:
 
     @functools.wraps(function)
     def checked(*args: Any, **keywords: Any) -> Any:
-        for name in keywords:
-            if name not in known:
-                raise TypeError(f"there is no parameter '{name}'{nearest(name, known)}")
+        require_known(keywords, known)
         return function(*args, **keywords)
 
     return checked  # type: ignore[return-value]
 
 
-def nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name.lower(), known, n=1)
+def require_known(given: Iterable[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise TypeError(f"there is no parameter '{name}'{nearest(name, known)}")
+
+
+#: Other words for a parameter: those of the library, of the estimators, and what other packages say.
+_SAME = (
+    ("lambda_", "reg_e", "reg", "lambda", "alpha", "epsilon", "blur"),
+    ("geodesic", "t"),
+    ("steps", "max_iter", "n_iter", "numItermax"),
+    ("outer_tolerance", "tol", "stopThr"),
+    ("tolerance", "inner_tol"),
+    ("threads", "n_threads", "n_jobs"),
+    ("neighbours", "n_neighbors", "k"),
+    ("seed", "random_state"),
+    ("base_estimator", "estimator"),
+)
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    near = [other for words in _SAME if name in words for other in words if other in known]
+    near = near or difflib.get_close_matches(name.lower(), known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
 
 
-def reword(text: str, names: Mapping[str, str] = {}) -> str:
-    """A message of the library with its options as the caller spells them. `names` has those that are
-    spelt differently: {"lambda_": "reg_e"}."""
+def by_name(function: Function) -> Function:
+    """Arguments given by position raise a TypeError that says how to give them."""
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    usage = ", ".join(f"{name}=" for name in names[:3])
+    method = "self" in inspect.signature(function).parameters
 
-    def spelt(option: str) -> str:
-        keyword = "lambda_" if option == "lambda" else option.replace("-", "_")
-        return names.get(keyword, keyword)
+    @functools.wraps(function)
+    def checked(*args: Any, **keywords: Any) -> Any:
+        if len(args) > method:
+            raise TypeError(f"{function.__name__}: give the arguments by name: {usage} ...")
+        return function(*args, **keywords)
 
-    text = re.sub(r"--([a-z][a-z-]*)", lambda found: spelt(found[1]), text)
-    return re.sub(r"^([a-z][a-z_-]*):", lambda found: f"{spelt(found[1])}:", text)
+    return checked  # type: ignore[return-value]
+
+
+def all_or_nothing(fit: Function) -> Function:
+    """An estimator whose fit fails is what it was before; one that reached a model keeps all of it."""
+
+    @functools.wraps(fit)
+    def checked(self: Any, *args: Any, **keywords: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **keywords)
+        except BaseException:
+            if getattr(self, "model_", None) is before.get("model_"):
+                vars(self).clear()
+                vars(self).update(before)
+            raise
+
+    return checked  # type: ignore[return-value]
+
+
+def reword(text: str, names: Mapping[str, str]) -> str:
+    """A message of the library with its options as the caller spells them: {"lambda_": "reg_e"}."""
+    text = re.sub(r"'(\w+)'", lambda found: f"'{names.get(found[1], found[1])}'", text)
+    return re.sub(r"^(\w+):", lambda found: f"{names.get(found[1], found[1])}:", text)

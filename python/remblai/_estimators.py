@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, clone
-from sklearn.metrics import euclidean_distances
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _checks, _metric
+from . import _checks, _core, _metric
 from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS
 
@@ -88,6 +87,8 @@ class GroundMetricTransport(GroundMetric):
         self.warm_start = warm_start
         self.verbose = verbose
 
+    @_checks.all_or_nothing
+    @_checks.by_name
     def fit(
         self,
         *,
@@ -96,32 +97,39 @@ class GroundMetricTransport(GroundMetric):
         Xt: ArrayLike | None = None,
         yt: ArrayLike | None = None,
     ) -> GroundMetricTransport:
-        """Learns plan and metric from Xs and Xt. Labels change neither: `ys` is checked for its length
-        only, and known labels in `yt` (not -1 or NaN) bring a warning."""
+        """Learns plan and metric from Xs and Xt. Labels change neither: whole numbers in `ys` go into
+        the model, for `model_.predict`, and known labels in `yt` (not -1 or NaN) bring a warning."""
+        self._way()
+        source, target = _checks.points(Xs, "Xs", copy=True), _checks.points(Xt, "Xt", copy=True)
+        _checks.same_features(source, target)
+        self._columns(Xs, first=True)
+        self._columns(Xt)
+        if ys is not None:
+            ys = _checks.of_points(ys, len(source), "ys")
+            ys = _checks.labels(ys, len(source), "ys") if ys.dtype.kind in "iub" else None
+        if yt is not None and _any_known(_checks.of_points(yt, len(target), "yt")):
+            warnings.warn("yt is not used: target labels play no part in this method", stacklevel=4)
+        estimate = self.distribution_estimation
+        model, error = self._learn(
+            source,
+            target,
+            ys=ys,
+            source_weights=estimate and _checks.weights(estimate(source), len(source), "source weights"),
+            target_weights=estimate and _checks.weights(estimate(target), len(target), "target weights"),
+        )
+        self.xs_, self.xt_ = source, target
+        self._keep(model)
+        self._finish(error)
+        return self
+
+    def _way(self) -> str:
         if self.out_of_sample_map not in ("continuous", "ferradans"):
             raise ValueError(
                 f"out_of_sample_map: '{self.out_of_sample_map}' is not one of continuous, ferradans"
             )
-        Xs, Xt = _checks.points(Xs, "Xs"), _checks.points(Xt, "Xt")
-        _checks.same_features(Xs, Xt)
-        for labels, points, name in ((ys, Xs, "ys"), (yt, Xt, "yt")):
-            if labels is not None and len(np.asarray(labels)) != len(points):
-                raise ValueError(f"{name}: {len(np.asarray(labels))} labels for {len(points)} points")
-        if yt is not None and _any_known(np.asarray(yt)):
-            warnings.warn("yt is not used: target labels play no part in this method", stacklevel=2)
-        estimate = self.distribution_estimation
-        self._learn(
-            Xs,
-            Xt,
-            source_weights=estimate and _checks.weights(estimate(Xs), len(Xs), "source weights"),
-            target_weights=estimate and _checks.weights(estimate(Xt), len(Xt), "target weights"),
-        )
-        return self
+        return self.out_of_sample_map
 
-    def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> None:
-        self.xs_, self.xt_, self.n_features_in_ = Xs, Xt, Xs.shape[1]
-        super()._learn(Xs, Xt, **arrays)
-
+    @_checks.by_name
     def fit_transform(
         self,
         *,
@@ -135,24 +143,30 @@ class GroundMetricTransport(GroundMetric):
 
     def transform(self, Xs: ArrayLike | None = None) -> NDArray[Any]:
         """Source points into the target domain: those that were fitted, or any others."""
-        Xs = self._points(Xs, "Xs")
-        if _same(Xs, self.xs_):
-            return _checks.like(self.model_.map(), Xs)
-        points = _checks.for_core(Xs)
-        if self.out_of_sample_map == "continuous":
-            return _checks.like(self.model_.map(points), Xs)
-        moves = self.model_.map() - self.xs_
-        return _checks.like(points + moves[self._nearest(points, self.xs_)], Xs)
+        points = self._points(Xs, "Xs")
+        if _same(points, self.xs_):
+            return _checks.like(self.model_.map(), points)
+        if self._way() == "continuous":
+            return _checks.like(self.model_.map(points), points)
+        return self._moved(points, self.xs_, self.model_.map(), self.model_.source_points)
 
     def inverse_transform(self, Xt: ArrayLike | None = None) -> NDArray[Any]:
         """Target points into the source domain."""
-        Xt = self._points(Xt, "Xt")
-        points = _checks.for_core(Xt)
-        if self.out_of_sample_map == "continuous" or _same(Xt, self.xt_):
-            return _checks.like(self.model_.map_back(points), Xt)
-        fitted = _checks.for_core(self.xt_)
-        moves = self.model_.map_back(fitted) - fitted
-        return _checks.like(points + moves[self._nearest(points, fitted)], Xt)
+        points = self._points(Xt, "Xt")
+        if _same(points, self.xt_):
+            return _checks.like(self.model_.map_back(), points)
+        if self._way() == "continuous":
+            return _checks.like(self.model_.map_back(points), points)
+        return self._moved(points, self.xt_, self.model_.map_back(), self.model_.target_points)
+
+    def _moved(self, points: Any, fitted: Any, mapped: Any, prepared: Any) -> NDArray[Any]:
+        """By the displacement of the nearest fitted point, between preprocessed coordinates."""
+        model = self.model_
+        # What l2 mapped is in its coordinates already.
+        ends = mapped if model.options["preprocess"] == "l2" else _metric.preprocessed(model, mapped)
+        moves = (ends - prepared)[self._nearest(points, fitted)]
+        moved = _metric.preprocessed(model, _checks.for_core(points)) + moves
+        return _checks.like(_metric.restored(model, moved), points)
 
     def transform_labels(self, ys: ArrayLike) -> _checks.Float:
         """Soft labels of the fitted target points, (n, classes): the share of each class (in ascending
@@ -172,12 +186,24 @@ class GroundMetricTransport(GroundMetric):
             raise ValueError(
                 f"{name}: points have {points.shape[1]} features, the fitted ones {self.n_features_in_}"
             )
+        self._columns(values)
         return points
 
     def _nearest(self, points: Any, fitted: Any) -> NDArray[np.intp]:
         rows = _batches(points, len(fitted))
         fitted = _checks.for_core(fitted)
         return np.concatenate([self.model_.distances(part, fitted).argmin(axis=1) for part in rows])
+
+
+def _base_has(name: str) -> Callable[[Any], bool]:
+    """Whether what a classifier predicts with has this method."""
+
+    def check(self: Any) -> bool:
+        fitted = getattr(self, "estimator_", None)
+        base = self.base_estimator if fitted is None else fitted
+        return name == "predict_proba" if base is None else hasattr(base, name)
+
+    return check
 
 
 class GroundMetricClassifier(ClassifierMixin, GroundMetric):
@@ -261,76 +287,74 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.warm_start = warm_start
         self.verbose = verbose
 
+    @_checks.all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike, Xt: ArrayLike | None = None) -> GroundMetricClassifier:
-        X, y = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
-        check_classification_targets(y)
-        target = X if Xt is None else validate_data(self, Xt, dtype=_FLOATS, reset=False)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.estimator_ = None
-        self._codes = np.ascontiguousarray(codes, dtype=np.int64)
-        self._learn(X, target, ys=self._codes)
+        """Learns plan and metric from the points X, with labels y, to the points Xt, without."""
+        if self.base_estimator is not None and not is_classifier(self.base_estimator):
+            raise ValueError(f"base_estimator: {self.base_estimator!r} is not a classifier")
+        source, labels = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
+        check_classification_targets(labels)
+        target = source
+        if Xt is not None:
+            target = _checks.points(Xt, "Xt")
+            _checks.same_features(source, target, "X")
+            self._columns(Xt)
+        classes, codes = np.unique(labels, return_inverse=True)
+        # Whole numbers are labels of the model too; others go into it as their places in classes_.
+        whole = classes.dtype.kind in "iub"
+        numbers = _checks.labels(labels if whole else codes, len(labels), "y")
+        model, error = self._learn(source, target, ys=numbers)
+        fitted = None
         if self.base_estimator is not None:
-            self.estimator_ = clone(self.base_estimator).fit(self.mapped_, y)
+            fitted = clone(self.base_estimator).fit(model.map(), labels)
+        self.classes_, self.estimator_, self._whole = classes, fitted, whole
+        self._keep(model)
+        self._finish(error)
         return self
-
-    def _keep(self, model: Any) -> None:
-        super()._keep(model)
-        self.mapped_ = model.map()
-        # A point divided by its length stays so; its barycentre is not divided again.
-        divided = model.options["preprocess"] == "l2"
-        self._landmarks = self._seen(
-            self.mapped_ if divided else _metric.preprocessed(model, self.mapped_)
-        )
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "knn_metric": self.knn_metric}
 
-    def _seen(self, points: _checks.Float) -> _checks.Float:
-        """Preprocessed points through the metric of the neighbour rule."""
-        euclidean = self.model_.options["knn_metric"] == "euclidean"
-        return points if euclidean else _metric.embed(self.model_, points)
+    @property
+    def mapped_(self) -> _checks.Float:
+        """The source points, moved into the target domain."""
+        return self._once("mapped", lambda: self.model_.map())
+
+    estimator_: Any
+
+    def _points(self, X: ArrayLike) -> Any:
+        check_is_fitted(self, "model_")
+        return validate_data(self, X, dtype=_FLOATS, reset=False)
+
+    def _neighbours(self) -> _core.Predictor:
+        return self._once("neighbours", lambda: _core.Predictor(self.model_))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels of target points."""
-        check_is_fitted(self, "model_")
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        points = self._points(X)
         if self.estimator_ is not None:
-            return self.estimator_.predict(X)
-        return self.classes_[self._shares(X).argmax(axis=1)]
+            return self.estimator_.predict(_metric.beside_mapped(self.model_, points))
+        labels = self._neighbours()(points)
+        return labels.astype(self.classes_.dtype) if self._whole else self.classes_[labels]
 
-    def _has_shares(self) -> bool:
-        fitted = getattr(self, "estimator_", None)
-        base = self.base_estimator if fitted is None else fitted
-        return base is None or hasattr(base, "predict_proba")
-
-    @available_if(_has_shares)
+    @available_if(_base_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> _checks.Float:
         """The share of each class among the neighbours, or what base_estimator says."""
-        check_is_fitted(self, "model_")
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
-        return self._shares(X) if self.estimator_ is None else self.estimator_.predict_proba(X)
+        points = self._points(X)
+        if self.estimator_ is not None:
+            return self.estimator_.predict_proba(_metric.beside_mapped(self.model_, points))
+        return self._neighbours().votes(points)[1]
 
-    def _shares(self, X: Any) -> _checks.Float:
-        """Votes of the k nearest mapped points. Each counts 1 and a trifle that halves from neighbour to
-        neighbour, so that of classes with equally many votes that of the nearest voter wins."""
-        k = min(self.model_.options["neighbours"], len(self._landmarks))
-        votes = np.zeros((len(X), len(self.classes_)))
-        worth = 1 + 1e-9 * 0.5 ** np.arange(k)
-        first = 0
-        for part in _batches(_checks.for_core(X), len(self._landmarks)):
-            places = self._seen(_metric.preprocessed(self.model_, part))
-            distances = euclidean_distances(places, self._landmarks, squared=True)
-            rows = first + np.arange(len(part))
-            for vote, neighbour in zip(worth, _smallest(distances, k).T):
-                votes[rows, self._codes[neighbour]] += vote
-            first += len(part)
-        return votes / votes.sum(axis=1, keepdims=True)
+    @available_if(_base_has("decision_function"))
+    def decision_function(self, X: ArrayLike) -> _checks.Float:
+        """What base_estimator says."""
+        points = self._points(X)
+        return self.estimator_.decision_function(_metric.beside_mapped(self.model_, points))
 
 
 def _any_known(labels: NDArray[Any]) -> bool:
-    if labels.dtype.kind == "f":
-        return bool(np.any(~np.isnan(labels) & (labels != -1)))
-    return bool(np.any(labels != -1)) if labels.dtype.kind in "iu" else labels.size > 0
+    """Whether some are neither -1, NaN nor None."""
+    return any(label is not None and label == label and label != -1 for label in labels.tolist())
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
@@ -339,9 +363,7 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 def _shares(plan: NDArray[Any], labels: ArrayLike, name: str) -> _checks.Float:
     """Rows of the plan are points with these labels; the result has a row for each column."""
-    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
-    if codes.shape != (len(plan),):
-        raise ValueError(f"{name}: {len(codes)} labels for {len(plan)} points; give one a point")
+    classes, codes = np.unique(_checks.of_points(labels, len(plan), name), return_inverse=True)
     mass = plan.T @ np.eye(len(classes))[codes]
     return mass / np.maximum(mass.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
@@ -351,10 +373,3 @@ def _batches(points: Any, others: int) -> Iterator[Any]:
     rows = max(1, int(8e6 / max(1, others)))
     for first in range(0, len(points), rows):
         yield points[first : first + rows]
-
-
-def _smallest(distances: _checks.Float, k: int) -> NDArray[np.intp]:
-    """Places of the k smallest entries of each row, in order; of equal ones the first."""
-    if k == 1:
-        return distances.argmin(axis=1)[:, None]
-    return np.argsort(distances, axis=1, kind="stable")[:, :k]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copyreg
+import errno
 import os
 import pathlib
 import tempfile
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 
 from . import _checks, _core
 from ._progress import Progress
@@ -19,11 +22,20 @@ from ._progress import Progress
 DEFAULTS: dict[str, Any] = {option["name"]: option["default"] for option in _core.options()}
 
 
+#: What may stand for a matrix by name.
+NAMED: dict[str, list[str]] = {
+    option["name"]: [choice for choice in option["choices"] if choice != "given"]
+    for option in _core.options()
+    if option["name"] in ("prior", "metric")
+}
+
+
 def options() -> list[dict[str, Any]]:
     """Every option of `fit`: its name, default, choices (None for a number) and what it is."""
     return _core.options()
 
 
+@_checks.by_name
 def fit(
     *,
     Xs: ArrayLike,
@@ -43,12 +55,16 @@ def fit(
     fitted with. Other keywords are the options of the library: see `options()`. `prior` and `metric` may
     also be symmetric positive definite matrices.
 
-    `start` is a model of the same points to begin from, fitted with any options.
+    `start` is a model of the same points to begin from, fitted with any options. A model that has not
+    converged brings a warning; its `status` and `reason` say why.
 
     `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and about
     ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
     callback, the exception is raised and has the state reached as its attribute `model`.
     """
+    _checks.require_known(keywords, list(DEFAULTS))
+    if start is not None and not isinstance(start, _core.Model):
+        raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
     Xs, Xt = _checks.points(Xs, "Xs"), _checks.points(Xt, "Xt")
     _checks.same_features(Xs, Xt)
     model, error = run(
@@ -66,6 +82,8 @@ def fit(
     if error is not None:
         error.model = model
         raise error
+    if model.status not in ("converged", "stopped"):
+        warnings.warn(f"{model.status}: {model.reason}", ConvergenceWarning, stacklevel=3)
     return model
 
 
@@ -88,11 +106,13 @@ def run(
     keywords = {key: _plain(value) for key, value in keywords.items()}
     matrices: dict[str, Any] = {}
     for key in ("prior", "metric"):
-        if key in keywords and not isinstance(keywords[key], str):
-            matrices[key] = _checks.for_core(_checks.points(keywords[key], key))
+        value = keywords.get(key, DEFAULTS[key])
+        if np.ndim(value) == 2:
+            matrices[key] = _checks.core_points(value, key)
             keywords[key] = "given"
-        elif keywords.get(key) == "given":
-            raise ValueError(f"{key}: give the matrix itself")
+        elif value not in NAMED[key]:
+            known = ", ".join(NAMED[key])
+            raise ValueError(f"{key}: {value!r} is not one of {known}, nor a matrix")
     with Progress(verbose, callback) as watch:
         try:
             return _core.fit(
@@ -109,7 +129,7 @@ def run(
                 start,
             )
         except ValueError as error:
-            raise ValueError(_checks.reword(str(error), names)) from None
+            raise type(error)(_checks.reword(str(error), names)) from None
 
 
 def _plain(value: Any) -> Any:
@@ -119,7 +139,9 @@ def _plain(value: Any) -> Any:
 
 def load(path: str | os.PathLike[str]) -> _core.Model:
     """A model from the file that `Model.save` or the command line wrote."""
-    return _core.load(os.fspath(path))
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    return _core.load(path)
 
 
 class Plan(NamedTuple):
@@ -148,6 +170,7 @@ def transport(
     in the units of the cost. Other keywords: tolerance, max_passes, solver, precision, threads."""
     if not lambda_ > 0:
         raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
+    _checks.require_known(keywords, ["tolerance", "max_passes", "solver", "precision", "threads"])
     found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:
         raise found["error"]
@@ -161,13 +184,16 @@ def exact(cost: ArrayLike, p: ArrayLike | None = None, q: ArrayLike | None = Non
 
 
 def problem(
-    cost: ArrayLike, p: ArrayLike | None, q: ArrayLike | None
+    cost: ArrayLike,
+    p: ArrayLike | None,
+    q: ArrayLike | None,
+    names: tuple[str, str, str] = ("cost", "p", "q"),
 ) -> tuple[_checks.Float, _checks.Float, _checks.Float]:
     """Cost and weights, checked, as the compiled module reads them."""
-    cost = _checks.for_core(_checks.points(cost, "cost"))
+    cost = _checks.core_points(cost, names[0])
     rows, columns = cost.shape
-    p = np.full(rows, 1 / rows) if p is None else _checks.weights(p, rows, "p")
-    q = np.full(columns, 1 / columns) if q is None else _checks.weights(q, columns, "q")
+    p = np.full(rows, 1 / rows) if p is None else _checks.weights(p, rows, names[1])
+    q = np.full(columns, 1 / columns) if q is None else _checks.weights(q, columns, names[2])
     return cost, p, q  # type: ignore[return-value]
 
 
@@ -177,7 +203,7 @@ def problem(
 def _to_bytes(model: _core.Model) -> tuple[Callable[[bytes], _core.Model], tuple[bytes]]:
     with tempfile.TemporaryDirectory(prefix="remblai-") as folder:
         path = pathlib.Path(folder, "model.npz")
-        model.save(str(path))
+        model.save(path)
         return _from_bytes, (path.read_bytes(),)
 
 
@@ -185,7 +211,7 @@ def _from_bytes(content: bytes) -> _core.Model:
     with tempfile.TemporaryDirectory(prefix="remblai-") as folder:
         path = pathlib.Path(folder, "model.npz")
         path.write_bytes(content)
-        return _core.load(str(path))
+        return _core.load(path)
 
 
 copyreg.pickle(_core.Model, _to_bytes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._checks import Float
 from ._core import Model
@@ -50,13 +51,14 @@ def pair_distance(model: Model, a: Float, b: Float) -> Float:
     return np.sqrt(model.metric_unit * squared)
 
 
-def embed(model: Model, points: Float) -> Float:
-    """Preprocessed points so that squared Euclidean distances to points of the two domains are costs
-    over the unit, up to a term that belongs to a point alone. O(n d r)."""
-    placed = (points - model.metric_origin) / model.metric_length
-    if model.metric_basis is not None:
-        placed = placed @ model.metric_basis
-    return placed if model.metric_factor is None else placed @ model.metric_factor.T
+def point_distance(model: Model, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
+    """|u - v|_A of two points."""
+    a, b = (np.atleast_2d(np.asarray(point, dtype=np.float64)) for point in (u, v))
+    d = len(model.metric_origin)
+    if a.shape != (1, d) or b.shape != (1, d):
+        raise ValueError(f"points of shape {np.shape(u)} and {np.shape(v)}; the metric has {d} features")
+    distance = float(pair_distance(model, a, b)[0])
+    return distance**2 if squared else distance
 
 
 def preprocessed(model: Model, points: Any) -> Float:
@@ -68,3 +70,14 @@ def preprocessed(model: Model, points: Any) -> Float:
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         return points / np.where(lengths > 0, lengths, 1)
     return points
+
+
+def restored(model: Model, points: Float) -> Float:
+    """The way back from `preprocessed`, where there is one: a length divided by is lost."""
+    mean, scale = model.scaler_mean, model.scaler_scale
+    return points if mean is None or scale is None else points * scale + mean
+
+
+def beside_mapped(model: Model, points: Any) -> Any:
+    """Target points in the coordinates of mapped points: the caller's, but of length 1 after l2."""
+    return preprocessed(model, points) if model.options["preprocess"] == "l2" else points

@@ -21,6 +21,7 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
+            self._bar.total = self._bar.n  # all the steps that it took
             self._bar.close()
 
     def __call__(self, state: State) -> Any:

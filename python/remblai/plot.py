@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from . import _metric
+from . import _checks, _metric
 
 try:
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Ellipse
     from matplotlib.ticker import MaxNLocator
 except ImportError as error:
@@ -24,27 +27,42 @@ except ImportError as error:
 
 
 def _model(fitted: Any) -> Any:
+    if isinstance(fitted, BaseEstimator):
+        check_is_fitted(fitted, "model_")
     return getattr(fitted, "model_", fitted)
 
 
 def _axes(ax: Any) -> Any:
-    return plt.subplots()[1] if ax is None else ax
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
+
+
+def _names(fitted: Any, count: int) -> Any:
+    """Names of the features, where there are some and few enough to read."""
+    names = getattr(fitted, "feature_names_in_", None)
+    return names if names is not None and count <= 30 else None
+
+
+def _whole(*axes: Any) -> None:
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def convergence(fitted: Any, ax: Any = None) -> Any:
-    """How far the objective of each step is above the smallest, and the change of distances."""
+    """How far the objective of each step is above the smallest, and the change of distances. The step
+    with the smallest objective has no place on the logarithmic axis."""
     ax = _axes(ax)
     history = json.loads(_model(fitted).report())["history"]
     steps = [step["step"] for step in history]
     objective = np.array([step["objective"] for step in history], dtype=float)
-    least = np.nanmin(objective)
-    above = (objective - least) / max(abs(least), np.finfo(float).tiny)
-    above[above == 0] = np.nan  # nothing to show on a logarithmic axis
-    ax.semilogy(steps, above, "o-", label="objective above the smallest")
+    if np.isfinite(objective).any():
+        least = np.nanmin(objective)
+        above = (objective - least) / max(abs(least), np.finfo(float).tiny)
+        above[above == 0] = np.nan
+        ax.semilogy(steps, above, "o-", label="objective above the smallest")
     change = [step["distance_change"] or np.nan for step in history]
     ax.semilogy(steps, change, "s--", label="change of squared distances")
-    ax.set(xlabel="step", ylabel="relative")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="step", ylabel="relative", title="convergence")
+    _whole(ax.xaxis)
     ax.legend()
     return ax
 
@@ -53,17 +71,34 @@ def plan(fitted: Any, ax: Any = None, ys: ArrayLike | None = None, yt: ArrayLike
     """The transport plan as a picture; rows and columns in the order of labels, where these are given."""
     ax = _axes(ax)
     coupling = _model(fitted).plan()
+    rows, columns = coupling.shape
     if ys is not None:
-        coupling = coupling[np.argsort(np.asarray(ys), kind="stable")]
+        coupling = coupling[_in_order(ys, rows, "ys", ax.axhline, ax.yaxis)]
     if yt is not None:
-        coupling = coupling[:, np.argsort(np.asarray(yt), kind="stable")]
+        coupling = coupling[:, _in_order(yt, columns, "yt", ax.axvline, ax.xaxis)]
     # The few largest entries of a sharp plan would leave everything else black.
     picture = ax.imshow(
         coupling, aspect="auto", interpolation="nearest", vmax=np.quantile(coupling, 0.999) or None
     )
-    ax.set(xlabel="target point", ylabel="source point")
+    ax.set(xlabel="target point", ylabel="source point", title="transport plan")
+    if ys is not None:
+        ax.set_ylabel("source class")
+    if yt is not None:
+        ax.set_xlabel("target class")
     ax.figure.colorbar(picture, ax=ax, label="mass")
     return ax
+
+
+def _in_order(labels: ArrayLike, count: int, name: str, line: Any, axis: Any) -> Any:
+    """The order of the labels; lines between classes, and their names, on the axis."""
+    classes, codes = np.unique(_checks.of_points(labels, count, name), return_inverse=True)
+    ends = np.cumsum(np.bincount(codes, minlength=len(classes)))
+    starts = np.concatenate([[0], ends[:-1]])
+    if len(classes) <= 30:
+        for end in ends[:-1]:
+            line(end - 0.5, color="white", linewidth=0.5)
+        axis.set_ticks((starts + ends - 1) / 2, [str(name) for name in classes])
+    return np.argsort(codes, kind="stable")
 
 
 def metric(fitted: Any, ax: Any = None) -> Any:
@@ -72,9 +107,13 @@ def metric(fitted: Any, ax: Any = None) -> Any:
     A = _metric.matrix(_model(fitted))
     most = np.abs(A).max()
     picture = ax.imshow(A, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
-    ax.set(xlabel="feature", ylabel="feature")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="feature", ylabel="feature", title="metric")
+    names = _names(fitted, len(A))
+    if names is None:
+        _whole(ax.xaxis, ax.yaxis)
+    else:
+        ax.set_xticks(range(len(A)), names, rotation=90)
+        ax.set_yticks(range(len(A)), names)
     ax.figure.colorbar(picture, ax=ax)
     return ax
 
@@ -84,7 +123,8 @@ def spectrum(fitted: Any, ax: Any = None) -> Any:
     ax = _axes(ax)
     values = np.linalg.eigvalsh(_metric.matrix(_model(fitted)))[::-1]
     ax.semilogy(np.arange(1, len(values) + 1), values, ".-")
-    ax.set(xlabel="rank", ylabel="eigenvalue of the metric")
+    ax.set(xlabel="rank", ylabel="eigenvalue", title="spectrum of the metric")
+    _whole(ax.xaxis)
     return ax
 
 
@@ -92,16 +132,30 @@ def directions(fitted: Any, ax: Any = None, count: int = 3) -> Any:
     """The directions in which distance counts most: eigenvectors of the largest eigenvalues."""
     ax = _axes(ax)
     values, vectors = np.linalg.eigh(_metric.matrix(_model(fitted)))
-    for k in range(1, min(count, len(values)) + 1):
-        vector = vectors[:, -k]
+    d = len(values)
+    shown = min(count, d)
+    for k in range(shown):
+        vector = vectors[:, -1 - k]
         vector = vector * np.sign(vector[np.abs(vector).argmax()])
-        ax.plot(vector, ".-", label=f"eigenvalue {values[-k]:.3g}")
-    ax.set(xlabel="feature", ylabel="weight")
+        label = f"eigenvalue {values[-1 - k]:.3g}"
+        if d <= 30:
+            ax.bar(np.arange(d) + 0.8 * ((k + 0.5) / shown - 0.5), vector, 0.8 / shown, label=label)
+        else:
+            ax.plot(vector, ".", markersize=3, label=label)
+    ax.axhline(0, color="grey", linewidth=0.5)
+    ax.set(xlabel="feature", ylabel="weight", title="directions that count most")
+    names = _names(fitted, d)
+    if names is None:
+        _whole(ax.xaxis)
+    else:
+        ax.set_xticks(range(d), names, rotation=90)
     ax.legend()
     return ax
 
 
-def ellipse(fitted: Any, ax: Any = None, centre: tuple[float, float] = (0.0, 0.0), radius: float = 1.0) -> Any:
+def ellipse(
+    fitted: Any, ax: Any = None, centre: tuple[float, float] = (0.0, 0.0), radius: float = 1.0
+) -> Any:
     """The points at this distance from the centre; for two features."""
     ax = _axes(ax)
     A = _metric.matrix(_model(fitted))
@@ -110,15 +164,18 @@ def ellipse(fitted: Any, ax: Any = None, centre: tuple[float, float] = (0.0, 0.0
     values, vectors = np.linalg.eigh(A)
     width, height = 2 * radius / np.sqrt(values)
     angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
-    ax.add_patch(Ellipse(centre, width, height, angle=angle, fill=False, linewidth=2))
+    outline = Ellipse(centre, width, height, angle=angle, fill=False, linewidth=2)
+    outline.set_label(f"distance {radius:g}")
+    ax.add_patch(outline)
     ax.autoscale_view()
     ax.set_aspect("equal")
+    ax.legend()
     return ax
 
 
 def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     """Source, mapped source and target points: their two coordinates, or, of more, the two directions
-    in which they spread most under the learned metric."""
+    in which they spread most under the learned metric. `ys` colours the source by class."""
     ax = _axes(ax)
     model = _model(fitted)
     source, target = model.source_points, model.target_points
@@ -126,19 +183,36 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     if model.options["preprocess"] == "zscore":
         mapped = _metric.preprocessed(model, mapped)
     sets = [source, mapped, target]
+    names: Any = _names(fitted, 2) if source.shape[1] == 2 else None
     if source.shape[1] != 2:
-        sets = [_metric.embed(model, points) for points in sets]
-        together = np.vstack([sets[0], sets[2]])
+        L = _metric.components(model)
+        if model.scaler_scale is not None:
+            L = L * model.scaler_scale  # these points are scaled already
+        together = np.vstack([source, target]) @ L.T
         centre = together.mean(axis=0)
         axes = np.linalg.svd(together - centre, full_matrices=False)[2][:2]
-        sets = [(points - centre) @ axes.T for points in sets]
-    colours = {} if ys is None else {"c": np.unique(np.asarray(ys), return_inverse=True)[1]}
-    plain = {} if colours else {"color": "tab:blue"}
-    ax.scatter(*_two(sets[2]), color="lightgrey", s=15, label="target")
-    ax.scatter(*_two(sets[0]), marker="x", s=20, alpha=0.5, label="source", **colours, **plain)
-    moved = {} if colours else {"color": "tab:red"}
-    ax.scatter(*_two(sets[1]), marker="o", s=20, label="mapped source", **colours, **moved)
-    ax.legend()
+        sets = [(points @ L.T - centre) @ axes.T for points in sets]
+        names = ("first direction of the metric", "second direction of the metric")
+    if names is None:
+        names = ("feature 0", "feature 1")
+    colours: Any = "tab:blue"
+    marks = [("o", "lightgrey", "target"), ("x", "dimgrey", "source"), ("o", "dimgrey", "mapped source")]
+    key = [Line2D([], [], marker=m, color=c, linestyle="", label=text) for m, c, text in marks]
+    if ys is not None:
+        classes, codes = np.unique(_checks.of_points(ys, len(source), "ys"), return_inverse=True)
+        palette = plt.get_cmap("tab10" if len(classes) <= 10 else "tab20")
+        colours = palette(codes % palette.N)
+        for code, name in enumerate(classes[:20]):
+            colour = palette(code % palette.N)
+            key.append(Line2D([], [], marker="s", color=colour, linestyle="", label=str(name)))
+    ax.scatter(*_two(sets[2]), color="lightgrey", s=15)
+    ax.scatter(*_two(sets[0]), marker="x", s=20, alpha=0.6, c=colours)
+    ax.scatter(*_two(sets[1]), marker="o", s=20, c=colours if ys is not None else "tab:red")
+    if ys is None:
+        key[1].set_color("tab:blue")
+        key[2].set_color("tab:red")
+    ax.set(xlabel=names[0], ylabel=names[1], title="points")
+    ax.legend(handles=key)
     return ax
 
 

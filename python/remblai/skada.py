@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from . import _metric
 from ._estimators import GroundMetricTransport
 
 try:
@@ -76,6 +77,8 @@ class GroundMetricAdapter(BaseAdapter):
         source, target = source_target_split(X, sample_domain=sample_domain)
         if len(source):
             source = self.transport_.transform(Xs=source)
+        if len(target):
+            target = _metric.beside_mapped(self.transport_.model_, target)
         merged, _ = source_target_merge(source, target, sample_domain=sample_domain)
         return merged
 

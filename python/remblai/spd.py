@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_array
 
 from . import _checks, _core
 
@@ -70,7 +71,7 @@ def distance(a: ArrayLike, b: ArrayLike) -> float:
 
 def karcher_mean(matrices: ArrayLike) -> Float:
     """The matrix with the smallest sum of squared distances to those given, of shape (k, d, d)."""
-    stack = np.ascontiguousarray(matrices, dtype=np.float64)
+    stack = check_array(matrices, dtype=np.float64, allow_nd=True, order="C", input_name="matrices")
     if stack.ndim != 3 or len(stack) == 0:
         raise ValueError(f"matrices: an array of shape {stack.shape}; give at least one, as (k, d, d)")
     return _core.spd_karcher_mean(stack)

@@ -1,6 +1,7 @@
 """GroundMetricClassifier: scikit-learn's conventions."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import sklearn
 from conftest import shifted
 from joblib import parallel_backend
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -67,6 +70,58 @@ def test_any_classifier_on_the_mapped_points():
     assert without.score(Xt, yt) > 0.9
 
 
+@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore"])
+@pytest.mark.parametrize("scale", [0.01, 1, 100])
+def test_a_classifier_sees_mapped_points_and_others_alike(preprocess, scale):
+    Xs, ys, Xt, yt = shifted()
+    for base in (None, KNeighborsClassifier(1), LogisticRegression(C=1e6)):
+        classifier = GroundMetricClassifier(base, preprocess=preprocess).fit(scale * Xs, ys, Xt=scale * Xt)
+        assert classifier.score(scale * Xt, yt) > 0.9
+
+
+def test_a_failed_fit_changes_nothing():
+    Xs, ys, Xt, _ = shifted()
+    for base in (None, LogisticRegression()):
+        classifier = GroundMetricClassifier(base).fit(Xs, ys, Xt=Xt)
+        before = classifier.predict(Xt)
+        classifier.set_params(ridge=-1)
+        with pytest.raises(ValueError, match="ridge"):
+            classifier.fit(Xs[:4, :2], ys[:4] + 7, Xt=Xt[:, :2])
+        np.testing.assert_array_equal(classifier.predict(Xt), before)
+
+
+def test_an_interrupted_fit_has_its_classifier():
+    Xs, ys, Xt, yt = shifted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = GroundMetricClassifier(LogisticRegression(), max_iter=1)
+        with pytest.raises(ConvergenceWarning):
+            classifier.fit(Xs, ys, Xt=Xt)
+    assert isinstance(classifier.estimator_, LogisticRegression)
+    assert classifier.score(Xt, yt) > 0.9
+
+
+def test_base_estimators():
+    Xs, ys, Xt, yt = shifted(classes=2)
+    classifier = GroundMetricClassifier(LinearSVC()).fit(Xs, ys, Xt=Xt)
+    assert roc_auc_score(yt, classifier.decision_function(Xt)) > 0.9
+    assert not hasattr(GroundMetricClassifier(), "decision_function")
+    with pytest.raises(ValueError, match="not a classifier"):
+        GroundMetricClassifier(Ridge()).fit(Xs, ys, Xt=Xt)
+
+
+@pytest.mark.parametrize("labels", [[3, 7, -2], [True, False, True], ["b", "a", "c"]])
+def test_labels_of_the_saved_model(labels, tmp_path):
+    Xs, ys, Xt, _ = shifted()
+    classifier = GroundMetricClassifier().fit(Xs, np.array(labels)[ys], Xt=Xt)
+    classifier.model_.save(tmp_path / "model.npz")
+    found = remblai.load(tmp_path / "model.npz").predict(Xt)
+    expected = classifier.predict(Xt)
+    assert expected.dtype == np.array(labels).dtype
+    whole = not isinstance(labels[0], str)
+    np.testing.assert_array_equal(found if whole else classifier.classes_[found], expected)
+
+
 def test_pickle_and_clone():
     Xs, ys, Xt, _ = shifted()
     classifier = GroundMetricClassifier(KNeighborsClassifier(3)).fit(Xs, ys, Xt=Xt)
@@ -106,11 +161,3 @@ def test_xt_of_another_width_is_refused():
     Xs, ys, Xt, _ = shifted()
     with pytest.raises(ValueError, match="features"):
         GroundMetricClassifier().fit(Xs, ys, Xt=Xt[:, :2])
-
-
-def test_the_whole_state_is_a_model_file(tmp_path):
-    Xs, ys, Xt, _ = shifted()
-    classifier = GroundMetricClassifier().fit(Xs, ys, Xt=Xt)
-    classifier.model_.save(str(tmp_path / "model.npz"))
-    labels = remblai.load(tmp_path / "model.npz").predict(Xt)
-    np.testing.assert_array_equal(classifier.classes_[labels], classifier.predict(Xt))

@@ -119,7 +119,13 @@ def test_points_that_cannot_be(values, error, words):
         ({"prior": "unity"}, "identity, w, w-inverse"),
         ({"prior": -np.eye(3)}, "definite|eigenvalue"),
         ({"prior": np.eye(2)}, "prior"),
-        ({"metric": "cosine"}, "learned, identity"),
+        ({"prior": None}, "^prior: None is not one of identity, w, w-inverse, nor a matrix"),
+        ({"prior": 2.0}, "^prior: 2.0 is not"),
+        ({"metric": "cosine"}, "learned, identity, w, w-inverse, nor"),
+        ({"metric": "given"}, "^metric: 'given' is not"),
+        ({"max_iter": 1.5}, "not a whole number"),
+        ({"max_iter": 10**10}, "too large"),
+        ({"reg_e": "much", "norm": "max"}, "not a number"),
         ({"norm": "loglog"}, "norm"),
         ({"solver": "magic"}, "sinkhorn"),
         ({"out_of_sample_map": "none"}, "ferradans"),
@@ -139,8 +145,51 @@ def test_a_wrong_keyword_names_the_nearest():
         remblai.fit(Xs=Xs, Xt=Xt, **{"lambda": 1})
     with pytest.raises(TypeError, match="did you mean 'ridge'"):
         remblai.fit(Xs=Xs, Xt=Xt, rigde=1)
-    with pytest.raises(TypeError):
-        GroundMetricTransport().fit(Xs, Xt)
+    with pytest.raises(TypeError, match="did you mean 'lambda_'"):
+        remblai.fit(Xs=Xs, Xt=Xt, reg_e=1)
+    with pytest.raises(TypeError, match="did you mean 'seed'"):
+        remblai.GroundMetricClassifier(random_state=1)
+    with pytest.raises(TypeError, match="did you mean 'tolerance'"):
+        remblai.transport(np.eye(2), lambda_=1, tolerence=1)
+    for call in (GroundMetricTransport().fit, GroundMetricTransport().fit_transform, remblai.fit):
+        with pytest.raises(TypeError, match="by name: Xs="):
+            call(Xs, Xt)
+    with pytest.raises(TypeError, match="start: ndarray"):
+        remblai.fit(Xs=Xs, Xt=Xt, start=Xs)
+
+
+def test_whole_numbers_may_be_floats():
+    assert GroundMetricTransport(max_iter=50.0).fit(Xs=Xs, Xt=Xt).status_ == "converged"
+
+
+def test_columns_keep_their_order():
+    source, target = (pandas.DataFrame(X, columns=list("abc")) for X in (Xs, Xt))
+    fitted = GroundMetricTransport().fit(Xs=source, Xt=target)
+    assert list(fitted.feature_names_in_) == list("abc")
+    for fit in (
+        lambda: GroundMetricTransport().fit(Xs=source, Xt=target[list("cba")]),
+        lambda: fitted.transform(Xs=source[list("cba")]),
+        lambda: remblai.GroundMetricClassifier().fit(source, ys, Xt=target[list("cba")]),
+    ):
+        with pytest.raises(ValueError, match="feature names"):
+            fit()
+
+
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_a_classifier_names_the_points_that_are_wrong(wrong):
+    bad = Xt.copy()
+    bad[0, 0] = wrong
+    with pytest.raises(ValueError, match="Xt contains"):
+        remblai.GroundMetricClassifier().fit(Xs, ys, Xt=bad)
+
+
+def test_points_of_a_model_method():
+    model = remblai.fit(Xs=Xs, ys=ys, Xt=Xt)
+    np.testing.assert_array_equal(model.predict(Xt.tolist()), model.predict(Xt))
+    with pytest.raises(ValueError, match="2D"):
+        model.predict(Xt[0])
+    with pytest.raises(ValueError, match="points contains NaN"):
+        model.map(with_entry(np.nan))
 
 
 def test_labels_that_cannot_be():
@@ -152,6 +201,11 @@ def test_labels_that_cannot_be():
         remblai.fit(Xs=Xs, ys=ys.astype(str), Xt=Xt)
     with pytest.raises(ValueError, match="whole numbers"):
         remblai.fit(Xs=Xs, ys=ys + 0.5, Xt=Xt)
+    with pytest.raises(ValueError, match="ys: NaN"):
+        remblai.fit(Xs=Xs, ys=np.where(ys == 0, np.nan, ys), Xt=Xt)
+    for beyond in (np.full(len(Xs), 2**64 - 1, np.uint64), np.full(len(Xs), 1e300)):
+        with pytest.raises(ValueError, match="ys: labels beyond"):
+            remblai.fit(Xs=Xs, ys=beyond, Xt=Xt)
     with pytest.raises(ValueError, match="source_weights"):
         remblai.fit(Xs=Xs, Xt=Xt, source_weights=np.ones(3))
     with pytest.raises(ValueError, match="weight"):
@@ -159,7 +213,7 @@ def test_labels_that_cannot_be():
 
 
 def test_files_that_are_no_models(tmp_path):
-    with pytest.raises(ValueError, match="nothing.npz"):
+    with pytest.raises(FileNotFoundError, match="nothing.npz"):
         remblai.load(tmp_path / "nothing.npz")
     np.savez(tmp_path / "other.npz", a=np.eye(2))
     with pytest.raises(ValueError, match="model"):

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from conftest import shifted
+from sklearn.exceptions import NotFittedError
 
 from remblai import GroundMetricTransport, plot
 
@@ -53,3 +54,20 @@ def test_without_matplotlib_the_error_says_what_to_install():
     code = "import sys; sys.modules['matplotlib.pyplot'] = None; import remblai.plot"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "pip install matplotlib" in done.stderr
+
+
+def test_labels_of_the_wrong_length_are_refused(fitted):
+    for draw in (plot.plan, plot.embedding):
+        with pytest.raises(ValueError, match="ys: 5 labels"):
+            draw(fitted, ys=np.arange(5))
+
+
+def test_an_estimator_that_is_not_fitted():
+    with pytest.raises(NotFittedError):
+        plot.plan(GroundMetricTransport())
+
+
+def test_the_plan_has_the_names_of_classes(fitted):
+    names = np.array(["red", "green"])[np.arange(len(fitted.xs_)) % 2]
+    ax = plot.plan(fitted, ys=names)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["green", "red"]

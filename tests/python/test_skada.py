@@ -41,6 +41,19 @@ def test_one_line_pipeline_scores(toy):
         assert len(pipeline.predict(X[target])) == target.sum()
 
 
+@pytest.mark.parametrize("scale", [0.01, 100])
+def test_source_and_target_have_one_scale(toy, scale):
+    X, y, sample_domain = toy
+    target = sample_domain < 0
+    pipeline = GroundMetricMapping(preprocess="l2")
+    pipeline.fit(scale * X, masked(y, sample_domain), sample_domain=sample_domain)
+    labels = pipeline.predict(scale * X[target], sample_domain=sample_domain[target])
+    pipeline.fit(X, masked(y, sample_domain), sample_domain=sample_domain)
+    np.testing.assert_array_equal(
+        labels, pipeline.predict(X[target], sample_domain=sample_domain[target])
+    )
+
+
 def test_adapter_moves_the_source_only(toy):
     X, y, sample_domain = toy
     adapter = GroundMetricAdapter()

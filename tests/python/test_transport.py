@@ -57,6 +57,27 @@ def test_sinkhorn_corner_cases(problem):
     np.testing.assert_allclose(losses, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("shape", ["one", "column", "columns"])
+@pytest.mark.parametrize("mass", [1, 3])
+def test_sinkhorn_log_is_pots(problem, shape, mass):
+    a, b, M = problem
+    a = mass * a
+    b = {"one": mass * b, "column": mass * b[:, None]}.get(shape, mass * np.stack([b, b[::-1]], 1))
+    result, log = remblai.sinkhorn(a, b, M, 0.5, log=True, stopThr=1e-11)
+    expected, theirs = ot.sinkhorn(a, b, M, 0.5, log=True, stopThr=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    assert log["u"].shape == theirs["u"].shape and log["v"].shape == theirs["v"].shape
+    scaled = np.einsum("i...,ij,j...->ij...", log["u"], np.exp(-M / 0.5), log["v"])
+    np.testing.assert_allclose(scaled.sum(axis=0), b, rtol=1e-8)
+    again = remblai.sinkhorn(a, b, M, 0.5, warmstart=log["warmstart"])
+    np.testing.assert_allclose(again, result, rtol=1e-6)
+
+
+def test_sinkhorn_of_one_point():
+    plan, log = remblai.sinkhorn([1.0], [0.5, 0.5], [[1.0, 2.0]], 0.1, log=True)
+    np.testing.assert_allclose(log["u"][:, None] * np.exp([[-10, -20]]) * log["v"], plan)
+
+
 def test_sinkhorn_small_reg_is_finite(problem):
     a, b, M = problem
     plan = remblai.sinkhorn(a, b, M, 1e-4, numItermax=100000, stopThr=1e-7)
@@ -74,6 +95,16 @@ def test_sinkhorn_warns_and_refuses(problem):
         remblai.sinkhorn(a, 2 * b, M, 1)
     with pytest.raises(ValueError, match="method"):
         remblai.sinkhorn(a, b, M, 1, method="fastest")
+    for arguments, words in (
+        ({"stopThr": 0}, "^stopThr: 0"),
+        ({"numItermax": 0}, "^numItermax: 0"),
+        ({"n_threads": -1}, "^n_threads: -1"),
+        ({"reg": np.inf}, "^reg: inf"),
+        ({"b": b[:5]}, "^b: 5 weights for 30"),
+        ({"warmstart": (a, a)}, "^warmstart"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            remblai.sinkhorn(**{"a": a, "b": b, "M": M, "reg": 1.0, **arguments})
     with pytest.raises(TypeError, match="n_threads"):
         remblai.sinkhorn(a, b, M, 1, n_thread=2)
 

@@ -110,6 +110,59 @@ def test_points_never_seen(kind, domains):
     np.testing.assert_allclose(fitted.inverse_transform(Xt=Xt[:7]), back[:7], rtol=1e-6)
 
 
+@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore"])
+def test_ferradans_moves_with_the_nearest(preprocess, domains):
+    Xs, _, Xt, _ = domains
+    fitted = GroundMetricTransport(out_of_sample_map="ferradans", preprocess=preprocess)
+    fitted.fit(Xs=Xs, Xt=Xt)
+    near = Xs[:7] * (1 + 1e-9)
+    np.testing.assert_allclose(fitted.transform(Xs=near), fitted.transform(Xs=Xs)[:7], rtol=1e-6)
+    near = Xt[:7] * (1 + 1e-9)
+    np.testing.assert_allclose(
+        fitted.inverse_transform(Xt=near), fitted.inverse_transform(Xt=Xt)[:7], rtol=1e-6
+    )
+    fitted.set_params(out_of_sample_map="continuos")
+    with pytest.raises(ValueError, match="ferradans"):
+        fitted.transform(Xs=near)
+
+
+def test_exact_plans_of_points_in_one_place():
+    Xs, _, Xt, _ = shifted()
+    Xt = np.vstack([Xt[:20], Xt[:20], Xt[20:22]])
+    fitted = GroundMetricTransport(0, metric="identity").fit(Xs=Xs, Xt=Xt)
+    G = fitted.coupling_
+    np.testing.assert_allclose(fitted.transform(Xs=Xs), G @ Xt / G.sum(axis=1)[:, None], atol=1e-9)
+    back = G.T @ Xs / G.sum(axis=0)[:, None]
+    np.testing.assert_allclose(fitted.inverse_transform(Xt=Xt), back, atol=1e-9)
+
+
+def test_the_callers_arrays_may_change(domains):
+    Xs, _, Xt, _ = domains
+    own = Xs.copy()
+    fitted = GroundMetricTransport().fit(Xs=own, Xt=Xt)
+    expected = fitted.transform(Xs=Xs + 5)
+    own += 5
+    np.testing.assert_array_equal(fitted.transform(Xs=own), expected)
+
+
+def test_a_failed_fit_changes_nothing(domains):
+    Xs, _, Xt, _ = domains
+    fitted = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
+    expected = fitted.transform(Xs=Xs[:5])
+    with pytest.raises(ValueError, match="ridge"):
+        fitted.set_params(ridge=-1).fit(Xs=Xs[:5] + 1, Xt=Xt)
+    np.testing.assert_array_equal(fitted.transform(Xs=Xs[:5]), expected)
+    assert fitted.transform(Xs=Xs).shape == Xs.shape
+
+
+def test_labels_go_into_the_model(domains):
+    Xs, ys, Xt, yt = domains
+    fitted = GroundMetricTransport().fit(Xs=Xs, ys=ys, Xt=Xt)
+    assert np.mean(fitted.model_.predict(Xt) == yt) > 0.9
+    named = GroundMetricTransport().fit(Xs=Xs, ys=ys.astype(str), Xt=Xt)
+    assert named.model_.source_labels is None
+
+
 def test_fitted_names(domains):
     Xs, ys, Xt, _ = domains
     fitted = GroundMetricTransport()
@@ -132,6 +185,10 @@ def test_clone_pickle_and_parameters(domains):
     fitted.coupling_
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.transform(Xs=Xs + 1), fitted.transform(Xs=Xs + 1))
+    distance = pickle.loads(pickle.dumps(fitted.get_metric()))
+    assert distance(Xs[0], Xt[0]) == fitted.get_metric()(Xs[0], Xt[0])
+    with pytest.raises(ValueError, match="3 features"):
+        distance([1.0], [3.0])
     copy = clone(fitted)
     assert copy.get_params()["ridge"] == 1.0 and not hasattr(copy, "model_")
 
