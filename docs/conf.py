@@ -1,0 +1,93 @@
+"""The documentation site: MyST Markdown, with parts made from the program, the headers and the package.
+
+`scripts/build-docs` runs Sphinx on it. Three comments in the pages are replaced when they are read:
+`<!-- commands -->` by the help of the program, `<!-- headers -->` by the installed headers; what stands
+between `<!-- with the package -->` and `<!-- end -->` is left out where `remblai` cannot be imported.
+"""
+
+import importlib.util
+import pathlib
+import re
+import shutil
+import sys
+
+import sphinx.ext.mathjax
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+
+import cli_reference  # noqa: E402
+import cpp_reference  # noqa: E402
+import pictures  # noqa: E402
+
+project = "Remblai"
+author = "the authors of Remblai"
+copyright = author
+version = release = re.search(r"\n  VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+
+extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["generated"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+root_doc = "index"
+
+html_theme = "furo"
+html_title = f"Remblai {version}"
+html_static_path = ["_static", "generated/static"]
+html_css_files = ["remblai.css"]
+html_copy_source = False
+html_show_sphinx = False
+pygments_style, pygments_dark_style = "friendly", "monokai"
+
+# Types of other libraries have no page here.
+nitpick_ignore_regex = [
+    ("cpp:identifier", r"(std|Eigen)(::.*)?"),
+    ("py:.*", r".*"),
+]
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+
+# Formulas are set by KaTeX, copied into the site so that it reads without a network. Debian: libjs-katex.
+KATEX = pathlib.Path("/usr/share/javascript/katex")
+if KATEX.exists():
+    html_math_renderer = "katex"
+    html_css_files += ["katex/katex.min.css"]
+    html_js_files = ["katex/katex.min.js", "katex-render.js"]
+else:
+    print("No KaTeX at /usr/share/javascript/katex: formulas will need a network to be read.")
+
+
+def make_files(app):
+    generated = HERE / "generated"
+    (generated / "static").mkdir(parents=True, exist_ok=True)
+    if KATEX.exists():
+        shutil.copytree(
+            KATEX,
+            generated / "static/katex",
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("contrib", "*.mjs", "katex.js", "katex.css", "*.ttf", "*.woff"),
+        )
+    pictures.make(cli_reference.program(), generated)
+
+
+def fill(app, page, source):
+    text = source[0]
+    if "<!-- commands -->" in text:
+        text = text.replace("<!-- commands -->", cli_reference.markdown(cli_reference.program()))
+    if "<!-- headers -->" in text:
+        text = text.replace("<!-- headers -->", cpp_reference.markdown(ROOT / "include/remblai"))
+    if importlib.util.find_spec("remblai") is None:
+        note = ":::{note}\nThis build of the site was made without the package `remblai`: `make python` builds it.\n:::"
+        text = re.sub(r"<!-- with the package -->.*?<!-- end -->", note, text, flags=re.S)
+    source[0] = text
+
+
+def setup(app):
+    app.add_html_math_renderer(
+        "katex",
+        (sphinx.ext.mathjax.html_visit_math, None),
+        (sphinx.ext.mathjax.html_visit_displaymath, None),
+    )
+    app.connect("builder-inited", make_files)
+    app.connect("source-read", fill)
