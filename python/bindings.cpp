@@ -174,7 +174,7 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
                              .precision = precision_from(precision)};
   if (start && start->shape(0) != cost.shape(1))
     throw Error("start: needs one potential for each column of the cost");
-  Watch watch(nb::none());
+  Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();
   options.keep_going = [&](int, double) {
     const auto now = std::chrono::steady_clock::now();
