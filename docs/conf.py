@@ -15,6 +15,8 @@ import sphinx.ext.mathjax
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+GENERATED = HERE / "generated"
+(GENERATED / "static").mkdir(parents=True, exist_ok=True)
 sys.path.insert(0, str(HERE))
 
 import cli_reference  # noqa: E402
@@ -45,6 +47,7 @@ nitpick_ignore_regex = [
     ("cpp:identifier", r"(std|Eigen)(::.*)?"),
     ("py:.*", r".*"),
 ]
+default_role = "code"  # as the docstrings use backticks
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
@@ -59,16 +62,14 @@ else:
 
 
 def make_files(app):
-    generated = HERE / "generated"
-    (generated / "static").mkdir(parents=True, exist_ok=True)
     if KATEX.exists():
         shutil.copytree(
             KATEX,
-            generated / "static/katex",
+            GENERATED / "static/katex",
             dirs_exist_ok=True,
             ignore=shutil.ignore_patterns("contrib", "*.mjs", "katex.js", "katex.css", "*.ttf", "*.woff"),
         )
-    pictures.make(cli_reference.program(), generated)
+    pictures.make(cli_reference.program(), GENERATED)
 
 
 def fill(app, page, source):
@@ -83,6 +84,28 @@ def fill(app, page, source):
     source[0] = text
 
 
+def link_into_the_repository(app, env, node, content):
+    """A link to a file that is in the repository and not on the site is shown as its text."""
+    target = node.get("reftarget", "")
+    folders = (HERE, ROOT / "bench", ROOT / "experiments")
+    return content if any((folder / target).exists() for folder in folders) else None
+
+
+def skip_inherited(app, what, name, member, skip, options):
+    """What an estimator has from scikit-learn is documented there."""
+    routing = re.fullmatch(r"set_\w+_request|get_metadata_routing", name)
+    return True if routing or str(getattr(member, "__module__", "")).startswith("sklearn") else None
+
+
+def escape(app, what, name, member, options, lines):
+    """The docstrings are plain text: |x|, and a last underscore, mean nothing in them."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith(("..", ":")):
+            pieces = re.split(r"(`[^`]*`)", line)
+            pieces[::2] = [re.sub(r"(?<!\\)(\||_\b(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
+            lines[i] = "".join(pieces)
+
+
 def setup(app):
     app.add_html_math_renderer(
         "katex",
@@ -91,3 +114,6 @@ def setup(app):
     )
     app.connect("builder-inited", make_files)
     app.connect("source-read", fill)
+    app.connect("missing-reference", link_into_the_repository)
+    app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("autodoc-process-docstring", escape, priority=900)

@@ -79,7 +79,7 @@ def kind(code: str) -> str:
     for word, name in (("struct ", "struct"), ("class ", "class"), ("using ", "type"), ("enum ", "enum-class")):
         if code.startswith(word):
             return name
-    head = re.sub(r"=.*", "", code)
+    head = re.sub(r"<.*>", "", re.sub(r"=.*", "", code)) if not code.startswith("template") else code
     return "function" if "(" in head else "member"
 
 

@@ -185,18 +185,23 @@ class Page:
         return self.command([f"{build}/{name}"])
 
 
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?")
+NUMBER = r"(?<![\w.])[-+]?\d+(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
 def same_line(expected: str, line: str) -> bool:
     expected, line = " ".join(expected.split()), " ".join(line.split())
-    if "..." in expected:
-        parts = [re.escape(part) for part in expected.split("...")]
-        return re.fullmatch(".*".join(parts), line) is not None
-    if NUMBER.sub("#", expected) != NUMBER.sub("#", line):
-        return False
-    pairs = zip(NUMBER.finditer(expected), NUMBER.finditer(line), strict=True)
-    return all(near(a.group(), b.group(), expected[a.end() :]) for a, b in pairs)
+    pattern, numbers, at = "", [], 0
+    for piece in re.finditer(rf"\.\.\.|{NUMBER}", expected):
+        pattern += re.escape(expected[at : piece.start()])
+        at = piece.end()
+        pattern += ".*" if piece.group() == "..." else f"({NUMBER})"
+        if piece.group() != "...":
+            numbers.append((piece.group(), expected[at:]))
+    pattern += re.escape(expected[at:])
+    found = re.fullmatch(pattern, line)
+    return found is not None and all(
+        near(a, b, behind) for (a, behind), b in zip(numbers, found.groups(), strict=True)
+    )
 
 
 def near(a: str, b: str, behind: str) -> bool:
