@@ -12,6 +12,7 @@ import shutil
 import sys
 
 import sphinx.ext.mathjax
+from docutils import nodes
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -40,9 +41,11 @@ html_static_path = ["_static", "generated/static"]
 html_css_files = ["remblai.css"]
 html_copy_source = False
 html_show_sphinx = False
+smartquotes = False  # they would turn --help into a dash
 pygments_style, pygments_dark_style = "friendly", "monokai"
 
-# Types of other libraries have no page here.
+# Types of other libraries have no page here, nor have files that are only in the repository.
+nitpick_ignore = [("myst", "RESULTS.md"), ("myst", "../examples/python")]
 nitpick_ignore_regex = [
     ("cpp:identifier", r"(std|Eigen)(::.*)?"),
     ("py:.*", r".*"),
@@ -84,11 +87,12 @@ def fill(app, page, source):
     source[0] = text
 
 
-def link_into_the_repository(app, env, node, content):
-    """A link to a file that is in the repository and not on the site is shown as its text."""
-    target = node.get("reftarget", "")
-    folders = (HERE, ROOT / "bench", ROOT / "experiments")
-    return content if any((folder / target).exists() for folder in folders) else None
+def unlink(app, doctree, page):
+    """A link to a file that is only in the repository is shown as its text."""
+    for node in list(doctree.findall(nodes.reference)):
+        target = node.get("refid") or node.get("refuri", "").lstrip("#")
+        if ("myst", target) in nitpick_ignore:
+            node.replace_self(node.children)
 
 
 def skip_inherited(app, what, name, member, skip, options):
@@ -114,6 +118,6 @@ def setup(app):
     )
     app.connect("builder-inited", make_files)
     app.connect("source-read", fill)
-    app.connect("missing-reference", link_into_the_repository)
+    app.connect("doctree-resolved", unlink)
     app.connect("autodoc-skip-member", skip_inherited)
     app.connect("autodoc-process-docstring", escape, priority=900)

@@ -117,9 +117,9 @@ def two_metrics(run: Program, folder: pathlib.Path) -> None:
                 chosen = points[labels == label]
                 ax.scatter(*chosen.T, s=22, marker=marker, color=colour, label=f"{name}, class {label}", zorder=3)
         moved = sum(plan[i, j] for i, j in np.ndindex(plan.shape) if labels[i] != labels[j])
-        unit = ellipse(matrix / np.sqrt(np.linalg.det(matrix)), (-8.5, 4), 1.3)
+        unit = ellipse(matrix / np.sqrt(np.linalg.det(matrix)), (-7, 3.2), 1.3)
         ax.plot(*unit.T, color=GREEN)
-        ax.text(-8.5, 6.6 if metric == "learned" else 5.7, "equally far", color=GREEN, ha="center", size=9)
+        ax.text(-7, 0.6, "equally far", color=GREEN, ha="center", size=9)
         name = "Euclidean metric" if metric == "identity" else "learned metric"
         ax.set_title(f"{name}: {100 * moved:.0f} % of the mass changes class")
         ax.set_aspect("equal")
