@@ -35,9 +35,9 @@ using VectorOut = nb::ndarray<nb::numpy, double, nb::ndim<1>, nb::c_contig>;
 using LabelsOut = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>, nb::c_contig>;
 
 // Views: read-only arrays into an object that Python holds.
-using MatrixView = nb::ndarray<nb::numpy, const double, nb::ndim<2>, nb::c_contig>;
-using VectorView = nb::ndarray<nb::numpy, const double, nb::ndim<1>, nb::c_contig>;
-using LabelsView = nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>, nb::c_contig>;
+using ReadOnlyMatrix = nb::ndarray<nb::numpy, const double, nb::ndim<2>, nb::c_contig>;
+using ReadOnlyVector = nb::ndarray<nb::numpy, const double, nb::ndim<1>, nb::c_contig>;
+using ReadOnlyLabels = nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>, nb::c_contig>;
 
 template <class Values>
 std::pair<Values*, nb::capsule> keep(Values values) {
@@ -61,16 +61,16 @@ inline LabelsOut give(Labels values) {
   return LabelsOut(kept->data(), {static_cast<std::size_t>(kept->size())}, owner);
 }
 
-inline MatrixView view(const Matrix& values, nb::handle owner) {
+inline ReadOnlyMatrix view(const Matrix& values, nb::handle owner) {
   const auto rows = static_cast<std::size_t>(values.rows());
   const auto columns = static_cast<std::size_t>(values.cols());
-  return MatrixView(values.data(), {rows, columns}, owner);
+  return ReadOnlyMatrix(values.data(), {rows, columns}, owner);
 }
-inline VectorView view(const Vector& values, nb::handle owner) {
-  return VectorView(values.data(), {static_cast<std::size_t>(values.size())}, owner);
+inline ReadOnlyVector view(const Vector& values, nb::handle owner) {
+  return ReadOnlyVector(values.data(), {static_cast<std::size_t>(values.size())}, owner);
 }
-inline LabelsView view(const Labels& values, nb::handle owner) {
-  return LabelsView(values.data(), {static_cast<std::size_t>(values.size())}, owner);
+inline ReadOnlyLabels view(const Labels& values, nb::handle owner) {
+  return ReadOnlyLabels(values.data(), {static_cast<std::size_t>(values.size())}, owner);
 }
 
 /// Runs `work` without the interpreter's lock. It must not touch a Python object.

@@ -55,14 +55,15 @@ std::tuple<Model, nb::object> fit_model(
 // A read-only view of one array of a model; None where the model has none.
 template <class Select>
 auto array_of(Select select) {
-  return [select](nb::handle_t<Model> self) -> nb::object {
-    const auto& values = select(nb::cast<Model&>(self));
-    return values.size() ? nb::cast(view(values, self)) : nb::none();
+  return [select](nb::handle_t<Model> self) {
+    const auto& values = select(nb::cast<const Model&>(self));
+    using View = decltype(view(values, self));
+    return values.size() ? std::optional<View>(view(values, self)) : std::nullopt;
   };
 }
 
-nb::object exact_of(const Model& model) {
-  if (model.exact.empty()) return nb::none();
+std::optional<std::tuple<LabelsOut, LabelsOut, VectorOut>> exact_of(const Model& model) {
+  if (model.exact.empty()) return std::nullopt;
   const auto count = static_cast<Index>(model.exact.size());
   Labels source(count), target(count);
   Vector amount(count);
@@ -72,7 +73,7 @@ nb::object exact_of(const Model& model) {
     target[k] = mass.target;
     amount[k] = mass.amount;
   }
-  return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
+  return std::tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
 }
 
 void bind_model(nb::module_& core) {
@@ -146,7 +147,7 @@ void bind_model(nb::module_& core) {
           "propagate",
           [](const Model& m, const MatrixIn& points) {
             ClassShares shares = unlocked([&] { return propagate(m, read(points)); });
-            return nb::make_tuple(give(std::move(shares.classes)), give(std::move(shares.shares)));
+            return std::tuple(give(std::move(shares.classes)), give(std::move(shares.shares)));
           },
           "points"_a, "(classes, shares): labels of target points, through the plan")
       .def(
@@ -172,8 +173,6 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
   options.solver = solver_from(solver);
   const EngineOptions engine{.threads = set_threads(threads),
                              .precision = precision_from(precision)};
-  if (start && start->shape(0) != cost.shape(1))
-    throw Error("start: needs one potential for each column of the cost");
   Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();
   options.keep_going = [&](int, double) {
@@ -183,17 +182,8 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
     return watch({});
   };
   TransportPlan out = unlocked([&] {
-    if (!start) return transport(read(cost), read(p), read(q), lambda, options, engine);
-    // Only points of positive weight take part; the caller has left out the others.
-    Transport problem(read(p), read(q), engine);
-    problem.set_cost(read(cost));
-    problem.start_from(read(*start));
-    TransportPlan plan;
-    plan.result = problem.solve(lambda, options);
-    plan.f = problem.f();
-    plan.g = problem.g();
-    plan.plan = problem.plan();
-    return plan;
+    return transport(read(cost), read(p), read(q), lambda, options, engine,
+                     value_or_empty<Vector>(start));
   });
   const TransportResult& result = out.result;
   nb::dict all;
@@ -239,19 +229,19 @@ void bind_transport(nb::module_& core) {
 
 // ---- symmetric positive definite matrices
 
-void bind_spd(nb::module_ core) {
+void bind_spd(nb::module_& core) {
   const auto unary = [&](const char* function, Matrix (*of)(const Matrix&), const char* help) {
     core.def(
         function, [of](const MatrixIn& a) { return give(unlocked([&] { return of(read(a)); })); },
         "a"_a, help);
   };
-  unary("sqrt", spd::sqrt, "square root");
-  unary("inverse_sqrt", spd::inverse_sqrt, "inverse square root");
-  unary("log", spd::log, "logarithm, a symmetric matrix");
-  unary("exp", spd::exp, "exponential of a symmetric matrix");
-  unary("inverse", spd::inverse, "inverse");
+  unary("spd_sqrt", spd::sqrt, "square root");
+  unary("spd_inverse_sqrt", spd::inverse_sqrt, "inverse square root");
+  unary("spd_log", spd::log, "logarithm, a symmetric matrix");
+  unary("spd_exp", spd::exp, "exponential of a symmetric matrix");
+  unary("spd_inverse", spd::inverse, "inverse");
   core.def(
-      "power",
+      "spd_power",
       [](const MatrixIn& a, double exponent) {
         return give(unlocked([&] { return spd::power(read(a), exponent); }));
       },
@@ -265,18 +255,18 @@ void bind_spd(nb::module_ core) {
         },
         "a"_a, "b"_a, "t"_a = Options().geodesic, help);
   };
-  between("geometric_mean", spd::geometric_mean, "A #_t B");
-  between("geodesic", spd::geodesic, "the point at t of the geodesic from A to B");
-  between("riccati", spd::riccati, "C^-1 #_t D; for t = 1/2 the solution A of A C A = D");
+  between("spd_geometric_mean", spd::geometric_mean, "A #_t B");
+  between("spd_geodesic", spd::geodesic, "the point at t of the geodesic from A to B");
+  between("spd_riccati", spd::riccati, "C^-1 #_t D; for t = 1/2 the solution A of A C A = D");
   core.def(
-      "distance",
+      "spd_distance",
       [](const MatrixIn& a, const MatrixIn& b) {
         return unlocked([&] { return spd::distance(read(a), read(b)); });
       },
       "a"_a, "b"_a, "affine-invariant distance");
   using Stack = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
   core.def(
-      "karcher_mean",
+      "spd_karcher_mean",
       [](const Stack& matrices) {
         std::vector<Matrix> all;
         const auto rows = static_cast<Index>(matrices.shape(1));
@@ -319,7 +309,7 @@ NB_MODULE(_core, core) {
   core.attr("version") = remblai::version();
   bind_model(core);
   bind_transport(core);
-  bind_spd(core.def_submodule("spd", "functions of symmetric positive definite matrices"));
+  bind_spd(core);
   core.def("options", describe_options, "every option: name, default, choices, help");
   core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),

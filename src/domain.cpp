@@ -10,7 +10,7 @@
 
 namespace remblai {
 
-void require_finite(const Matrix& values, std::string_view name) {
+void require_finite(const MatrixView& values, std::string_view name) {
   if (linalg::all_finite(values)) return;
   for (Index i = 0; i < values.rows(); ++i)
     for (Index j = 0; j < values.cols(); ++j)

@@ -36,7 +36,7 @@ Integers whole_weights(const Vector& weights) {
 
 }  // namespace
 
-ExactPlan exact_transport(const Matrix& cost, const Vector& source_weights,
+ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
                           const Vector& target_weights) {
   const Index m = cost.rows(), n = cost.cols();
   if (source_weights.size() != m || target_weights.size() != n || m == 0 || n == 0)

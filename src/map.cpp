@@ -6,7 +6,7 @@
 namespace remblai {
 namespace {
 
-Matrix map_points(const Model& model, Direction direction, const Matrix& points) {
+Matrix map_points(const Model& model, Direction direction, const MatrixView& points) {
   require_finite(points, "points");
   return model.scaler.undo(barycentres(model, direction, model.scaler.apply(points)));
 }
@@ -17,11 +17,11 @@ Matrix map(const Model& model) {
   return model.scaler.undo(source_barycentres(model));
 }
 
-Matrix map(const Model& model, const Matrix& points) {
+Matrix map(const Model& model, const MatrixView& points) {
   return map_points(model, Direction::forward, points);
 }
 
-Matrix map_back(const Model& model, const Matrix& points) {
+Matrix map_back(const Model& model, const MatrixView& points) {
   return map_points(model, Direction::backward, points);
 }
 

@@ -99,17 +99,17 @@ Matrix Predictor::seen(const Matrix& points) const {
   return model_.options.knn_metric == KnnMetric::euclidean ? points : model_.metric.embed(points);
 }
 
-Labels Predictor::operator()(const Matrix& points) const {
+Labels Predictor::operator()(const MatrixView& points) const {
   require_finite(points, "points");
   return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)),
                         model_.options.neighbours);
 }
 
-Labels predict(const Model& model, const Matrix& points) {
+Labels predict(const Model& model, const MatrixView& points) {
   return Predictor(model)(points);
 }
 
-ClassShares propagate(const Model& model, const Matrix& points) {
+ClassShares propagate(const Model& model, const MatrixView& points) {
   require_labels(model);
   require_finite(points, "points");
   const std::set<std::int64_t> classes(model.source.labels.begin(), model.source.labels.end());
@@ -141,7 +141,7 @@ Labels most_likely(const ClassShares& shares) {
   return labels;
 }
 
-Matrix distances(const Model& model, const Matrix& a, const Matrix& b) {
+Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
   require_finite(a, "points");
   require_finite(b, "points");
   return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));

@@ -48,13 +48,13 @@ Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& ta
   return scaler;
 }
 
-void Scaler::require_columns(const Matrix& points) const {
+void Scaler::require_columns(const MatrixView& points) const {
   if (points.cols() != mean.size())
     throw Error(fmt::format("points: {} coordinates, the scaler was fitted on {}", points.cols(),
                             mean.size()));
 }
 
-Matrix Scaler::apply(const Matrix& points) const {
+Matrix Scaler::apply(const MatrixView& points) const {
   if (kind == Preprocess::l2) return unit_rows(points);
   if (kind == Preprocess::none) return points;
   require_columns(points);

@@ -435,8 +435,9 @@ Matrix Transport::plan() const {
   return solved().scaled(Vector::Ones(p_.size()), Vector::Ones(q_.size()));
 }
 
-TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options, const EngineOptions& engine) {
+TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
+                        const TransportOptions& options, const EngineOptions& engine,
+                        const Vector& start) {
   require_finite(cost, "cost");
   // The cost says how many points there are; the weights are checked like those of a domain.
   const Domain source{Matrix::Zero(cost.rows(), 1), {}, p};
@@ -449,16 +450,27 @@ TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, do
   const std::vector<Index> columns = positive_entries(all_q);
 
   Transport problem(all_p(rows), all_q(columns), engine);
-  problem.set_cost(cost(rows, columns));
+  const bool whole = static_cast<Index>(rows.size()) == cost.rows() &&
+                     static_cast<Index>(columns.size()) == cost.cols();
+  problem.set_cost(whole ? Matrix(cost) : Matrix(cost(rows, columns)));
+  if (start.size() > 0) {
+    if (start.size() != cost.cols() || !start(columns).allFinite())
+      throw Error(fmt::format("start: give a finite potential for each of {} columns", cost.cols()));
+    problem.start_from(start(columns));
+  }
   const double none = -std::numeric_limits<double>::infinity();
   TransportPlan out;
   out.result = problem.solve(lambda, options);
   out.f = Vector::Constant(cost.rows(), none);
   out.g = Vector::Constant(cost.cols(), none);
-  out.plan = Matrix::Zero(cost.rows(), cost.cols());
   out.f(rows) = problem.f();
   out.g(columns) = problem.g();
-  out.plan(rows, columns) = problem.plan();
+  out.plan = problem.plan();
+  if (!whole) {
+    Matrix all = Matrix::Zero(cost.rows(), cost.cols());
+    all(rows, columns) = out.plan;
+    out.plan = std::move(all);
+  }
   return out;
 }
 

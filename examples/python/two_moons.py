@@ -1,6 +1,6 @@
 # %% [markdown]
-# # Two moons, turned and sheared
-# The target is the source turned by 40 degrees and sheared, without labels. Both the plan and the metric
+# # Two moons, sheared and turned
+# The target is the source sheared and turned by 50 degrees, without labels. Both the plan and the metric
 # are learned; the pictures show where the source goes and which directions count.
 
 # %%
@@ -14,10 +14,10 @@ from remblai import GroundMetricTransport, plot
 Xs, ys = make_moons(200, noise=0.05, random_state=0)
 Xt, yt = make_moons(200, noise=0.05, random_state=1)
 Xs, Xt = Xs - Xs.mean(axis=0), Xt - Xt.mean(axis=0)
-angle = np.radians(40)
+angle = np.radians(50)
 turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-shear = np.array([[1.0, 0.0], [0.4, 1.0]])
-Xt = Xt @ turn @ shear
+shear = np.array([[1.0, 0.0], [1.2, 1.0]])
+Xt = Xt @ shear @ turn
 
 # %%
 raw = KNeighborsClassifier(1).fit(Xs, ys).score(Xt, yt)

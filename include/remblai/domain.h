@@ -40,6 +40,6 @@ struct Problem {
 std::vector<Index> positive_entries(const Vector& weights);
 
 /// Throws Error naming the first row and column that hold NaN or an infinity.
-void require_finite(const Matrix& values, std::string_view name);
+void require_finite(const MatrixView& values, std::string_view name);
 
 }  // namespace remblai

@@ -13,9 +13,9 @@ Matrix map(const Model& model);
 /// sum_j softmax_j((g_j - |x - z_j|_A^2)/lambda) z_j, never 0/0 however far x is (as long as
 /// its squared distance is a finite number). With lambda = 0 a
 /// point moves with the nearest source point of the model (of several in one place, the first).
-Matrix map(const Model& model, const Matrix& points);
+Matrix map(const Model& model, const MatrixView& points);
 
 /// The inverse direction: points of the target domain into the source domain.
-Matrix map_back(const Model& model, const Matrix& points);
+Matrix map_back(const Model& model, const MatrixView& points);
 
 }  // namespace remblai

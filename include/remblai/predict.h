@@ -10,14 +10,14 @@ namespace remblai {
 /// k-nearest neighbours (Options::neighbours, Options::knn_metric) among the mapped source points
 /// of positive weight. The majority wins; among labels with equally many votes the one of the
 /// nearest voter. Throws Error when the model has no labels.
-Labels predict(const Model& model, const Matrix& points);
+Labels predict(const Model& model, const MatrixView& points);
 
 /// The same for several sets of points: the source points are mapped once. Keeps a reference to the
 /// model.
 class Predictor {
  public:
   explicit Predictor(const Model& model);
-  Labels operator()(const Matrix& points) const;
+  Labels operator()(const MatrixView& points) const;
 
  private:
   Matrix seen(const Matrix& points) const;  // through the metric of the neighbour rule
@@ -42,13 +42,13 @@ struct ClassShares {
   Labels classes;  ///< ascending
   Matrix shares;   ///< points x classes
 };
-ClassShares propagate(const Model& model, const Matrix& points);
+ClassShares propagate(const Model& model, const MatrixView& points);
 
 /// The class with the largest share; the smaller label wins a tie.
 Labels most_likely(const ClassShares& shares);
 
 /// Distances |a_i - b_j|_A in the metric of the model, between rows in the caller's coordinates.
-Matrix distances(const Model& model, const Matrix& a, const Matrix& b);
+Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b);
 
 /// Share of equal entries, in [0, 1]. Throws Error when the lengths differ or are zero.
 double accuracy(const Labels& predicted, const Labels& truth);

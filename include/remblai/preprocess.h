@@ -15,14 +15,14 @@ struct Scaler {
 
   /// l2: rows divided by their length (a zero row stays zero). zscore: columns standardised; throws
   /// Error when the number of columns differs.
-  Matrix apply(const Matrix& points) const;
+  Matrix apply(const MatrixView& points) const;
 
   /// Back to the caller's coordinates. zscore is undone; l2 cannot be and leaves the points as they
   /// are.
   Matrix undo(const Matrix& points) const;
 
  private:
-  void require_columns(const Matrix& points) const;
+  void require_columns(const MatrixView& points) const;
 };
 
 /// Points of weight 0 do not count; the others count the same.

@@ -101,13 +101,15 @@ class Transport {
   Vector row_sums_, column_sums_;
 };
 
-/// The one-call form. Zero weights are allowed: those points get the potential -infinity.
+/// The one-call form. Zero weights are allowed: those points get the potential -infinity. `start` is
+/// empty, or potentials g to begin from, one a column.
 struct TransportPlan {
   Vector f, g;
   Matrix plan;
   TransportResult result;
 };
-TransportPlan transport(const Matrix& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options = {}, const EngineOptions& engine = {});
+TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
+                        const TransportOptions& options = {}, const EngineOptions& engine = {},
+                        const Vector& start = {});
 
 }  // namespace remblai

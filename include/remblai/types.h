@@ -13,6 +13,8 @@ static_assert(EIGEN_MAX_ALIGN_BYTES == 64, "compile with -DEIGEN_MAX_ALIGN_BYTES
 
 using Index = Eigen::Index;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// A matrix to read: a Matrix, or rows in memory of the caller's own, which are not copied.
+using MatrixView = Eigen::Ref<const Matrix>;
 using Vector = Eigen::VectorXd;
 using Labels = Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>;
 

@@ -17,7 +17,7 @@ Float = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def points(values: ArrayLike, name: str) -> NDArray[Any]:
+def points(values: ArrayLike | None, name: str) -> NDArray[Any]:
     """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken: lists,
     data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices, NaN,
     infinities, text and complex numbers are refused."""

@@ -205,8 +205,11 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     Notes
     -----
     In GridSearchCV scikit-learn cuts every fit argument that has as many rows as X into folds with it,
-    so an Xt of just that length is cut too.
+    so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on), Xt is asked
+    for without `set_fit_request`.
     """
+
+    __metadata_request__fit = {"Xt": True}
 
     @_checks.known_keywords
     def __init__(

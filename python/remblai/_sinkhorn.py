@@ -79,32 +79,15 @@ def _solve(
     total = float(p.sum())
     if not np.isclose(total, q.sum(), rtol=1e-6):
         raise ValueError(f"a and b: their sums differ ({total:.9g} and {q.sum():.9g})")
-    if warmstart is None:
-        found = _core.transport(cost, p, q, float(reg), **settings)
-    else:
-        found = _warm(cost, p, q, float(reg), warmstart, settings)
+    start = None
+    if warmstart is not None:
+        log_v = np.asarray(warmstart[1], dtype=np.float64).ravel()
+        # -inf belongs to a column without weight, which takes no part.
+        start = reg * np.where(q > 0, log_v, 0.0) if log_v.shape == q.shape else log_v
+    found = _core.transport(cost, p, q, float(reg), start=start, **settings)
     if found["error"] is not None:
         raise found["error"]
     return found, total, found["plan"] * total if total != 1 else found["plan"]
-
-
-def _warm(cost: Any, p: Any, q: Any, reg: float, warmstart: Any, settings: Any) -> dict[str, Any]:
-    """From given potentials, between the points of positive weight."""
-    start = reg * np.asarray(warmstart[1], dtype=np.float64).ravel()
-    if start.shape != q.shape or not np.all(np.isfinite(start[q > 0])):
-        raise ValueError(f"warmstart: log v needs {len(q)} finite numbers")
-    rows, columns = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
-    part = (
-        np.ascontiguousarray(cost[np.ix_(rows, columns)]),
-        p[rows] / p[rows].sum(),
-        q[columns] / q[columns].sum(),
-    )
-    found = _core.transport(*part, reg, start=start[columns], **settings)
-    plan = np.zeros(cost.shape)
-    plan[np.ix_(rows, columns)] = found["plan"]
-    f, g = np.full(len(p), -np.inf), np.full(len(q), -np.inf)
-    f[rows], g[columns] = found["f"], found["g"]
-    return {**found, "plan": plan, "f": f, "g": g}
 
 
 def _log(found: list[dict[str, Any]], reg: float) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from . import _metric
 try:
     import matplotlib.pyplot as plt
     from matplotlib.patches import Ellipse
+    from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise ImportError(
         "remblai.plot needs matplotlib: pip install matplotlib, or pip install 'remblai[plot]'"
@@ -36,12 +37,14 @@ def convergence(fitted: Any, ax: Any = None) -> Any:
     history = json.loads(_model(fitted).report())["history"]
     steps = [step["step"] for step in history]
     objective = np.array([step["objective"] for step in history], dtype=float)
-    above = objective - np.nanmin(objective)
-    scale = np.maximum(np.abs(np.nanmin(objective)), np.finfo(float).tiny)
-    ax.semilogy(steps, np.maximum(above / scale, 1e-16), "o-", label="objective above the smallest")
+    least = np.nanmin(objective)
+    above = (objective - least) / max(abs(least), np.finfo(float).tiny)
+    above[above == 0] = np.nan  # nothing to show on a logarithmic axis
+    ax.semilogy(steps, above, "o-", label="objective above the smallest")
     change = [step["distance_change"] or np.nan for step in history]
     ax.semilogy(steps, change, "s--", label="change of squared distances")
     ax.set(xlabel="step", ylabel="relative")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend()
     return ax
 
@@ -70,6 +73,8 @@ def metric(fitted: Any, ax: Any = None) -> Any:
     most = np.abs(A).max()
     picture = ax.imshow(A, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
     ax.set(xlabel="feature", ylabel="feature")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
     ax.figure.colorbar(picture, ax=ax)
     return ax
 
@@ -96,7 +101,7 @@ def directions(fitted: Any, ax: Any = None, count: int = 3) -> Any:
     return ax
 
 
-def ellipse(fitted: Any, ax: Any = None, centre: ArrayLike = (0.0, 0.0), radius: float = 1.0) -> Any:
+def ellipse(fitted: Any, ax: Any = None, centre: tuple[float, float] = (0.0, 0.0), radius: float = 1.0) -> Any:
     """The points at this distance from the centre; for two features."""
     ax = _axes(ax)
     A = _metric.matrix(_model(fitted))
@@ -105,7 +110,7 @@ def ellipse(fitted: Any, ax: Any = None, centre: ArrayLike = (0.0, 0.0), radius:
     values, vectors = np.linalg.eigh(A)
     width, height = 2 * radius / np.sqrt(values)
     angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
-    ax.add_patch(Ellipse(tuple(centre), width, height, angle=angle, fill=False, linewidth=2))
+    ax.add_patch(Ellipse(centre, width, height, angle=angle, fill=False, linewidth=2))
     ax.autoscale_view()
     ax.set_aspect("equal")
     return ax

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _checks
-from ._core import spd as _spd
+from . import _checks, _core
 
 Float = _checks.Float
 
@@ -21,52 +20,52 @@ def _matrix(values: ArrayLike, name: str) -> Float:
 
 def sqrt(a: ArrayLike) -> Float:
     """A^1/2."""
-    return _spd.sqrt(_matrix(a, "a"))
+    return _core.spd_sqrt(_matrix(a, "a"))
 
 
 def inverse_sqrt(a: ArrayLike) -> Float:
     """A^-1/2."""
-    return _spd.inverse_sqrt(_matrix(a, "a"))
+    return _core.spd_inverse_sqrt(_matrix(a, "a"))
 
 
 def power(a: ArrayLike, exponent: float) -> Float:
     """A to any real power."""
-    return _spd.power(_matrix(a, "a"), float(exponent))
+    return _core.spd_power(_matrix(a, "a"), float(exponent))
 
 
 def log(a: ArrayLike) -> Float:
     """The symmetric logarithm."""
-    return _spd.log(_matrix(a, "a"))
+    return _core.spd_log(_matrix(a, "a"))
 
 
 def exp(s: ArrayLike) -> Float:
     """The exponential of any symmetric matrix."""
-    return _spd.exp(_matrix(s, "s"))
+    return _core.spd_exp(_matrix(s, "s"))
 
 
 def inverse(a: ArrayLike) -> Float:
     """A^-1, symmetric to the last bit."""
-    return _spd.inverse(_matrix(a, "a"))
+    return _core.spd_inverse(_matrix(a, "a"))
 
 
 def geometric_mean(a: ArrayLike, b: ArrayLike, t: float = 0.5) -> Float:
     """A #_t B = A^1/2 (A^-1/2 B A^-1/2)^t A^1/2."""
-    return _spd.geometric_mean(_matrix(a, "a"), _matrix(b, "b"), float(t))
+    return _core.spd_geometric_mean(_matrix(a, "a"), _matrix(b, "b"), float(t))
 
 
 def geodesic(a: ArrayLike, b: ArrayLike, t: float) -> Float:
     """The point at t of the geodesic from A (t = 0) to B (t = 1); t may leave [0, 1]."""
-    return _spd.geodesic(_matrix(a, "a"), _matrix(b, "b"), float(t))
+    return _core.spd_geodesic(_matrix(a, "a"), _matrix(b, "b"), float(t))
 
 
 def riccati(c: ArrayLike, d: ArrayLike, t: float = 0.5) -> Float:
     """C^-1 #_t D: the metric step. For t = 1/2 the only positive definite A with A C A = D."""
-    return _spd.riccati(_matrix(c, "c"), _matrix(d, "d"), float(t))
+    return _core.spd_riccati(_matrix(c, "c"), _matrix(d, "d"), float(t))
 
 
 def distance(a: ArrayLike, b: ArrayLike) -> float:
     """Affine-invariant distance |log(A^-1/2 B A^-1/2)|_F."""
-    return _spd.distance(_matrix(a, "a"), _matrix(b, "b"))
+    return _core.spd_distance(_matrix(a, "a"), _matrix(b, "b"))
 
 
 def karcher_mean(matrices: ArrayLike) -> Float:
@@ -74,4 +73,4 @@ def karcher_mean(matrices: ArrayLike) -> Float:
     stack = np.ascontiguousarray(matrices, dtype=np.float64)
     if stack.ndim != 3 or len(stack) == 0:
         raise ValueError(f"matrices: an array of shape {stack.shape}; give at least one, as (k, d, d)")
-    return _spd.karcher_mean(stack)
+    return _core.spd_karcher_mean(stack)

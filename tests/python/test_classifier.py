@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from conftest import shifted
 from joblib import parallel_backend
 from sklearn.base import clone
@@ -74,24 +75,31 @@ def test_pickle_and_clone():
     assert clone(classifier).get_params()["base_estimator__n_neighbors"] == 3
 
 
+@pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_grid_search_side_by_side(backend):
+def test_grid_search_side_by_side(backend, routing):
     Xs, ys, Xt, _ = shifted()
     search = GridSearchCV(
         GroundMetricClassifier(n_threads=1), {"reg_e": [0.1, 0.5], "ridge": [0.1, 1.0]}, cv=3, n_jobs=2
     )
-    with parallel_backend(backend):
+    with parallel_backend(backend), sklearn.config_context(enable_metadata_routing=routing):
         search.fit(Xs, ys, Xt=Xt)
-    assert search.best_score_ > 0.5
-    assert len(search.predict(Xt)) == len(Xt)
+    best = search.best_estimator_
+    assert len(best.model_.target_points) == len(Xt)
+    np.testing.assert_array_equal(clone(best).fit(Xs, ys, Xt=Xt).predict(Xt), search.predict(Xt))
 
 
-def test_pipeline_and_cross_validation():
-    Xs, ys, Xt, _ = shifted()
+@pytest.mark.parametrize("routing", [False, True])
+def test_pipeline_and_cross_validation(routing):
+    Xs, ys, Xt, yt = shifted()
+    scaled = StandardScaler().fit(Xs).transform(Xt)
     pipeline = make_pipeline(StandardScaler(), GroundMetricClassifier())
-    assert cross_val_score(pipeline, Xs, ys, cv=3).mean() > 0.9
-    pipeline.fit(Xs, ys, groundmetricclassifier__Xt=StandardScaler().fit_transform(Xt))
-    assert len(pipeline.predict(Xt)) == len(Xt)
+    name = "Xt" if routing else "groundmetricclassifier__Xt"
+    with sklearn.config_context(enable_metadata_routing=routing):
+        assert cross_val_score(pipeline, Xs, ys, cv=3).mean() > 0.9
+        pipeline.fit(Xs, ys, **{name: scaled})
+        assert pipeline.score(Xt, yt) > 0.9
+    np.testing.assert_array_equal(pipeline[-1].model_.target_points, scaled)
 
 
 def test_xt_of_another_width_is_refused():

@@ -1,4 +1,4 @@
-"""The examples run, and their notebooks have the same code."""
+"""The examples run, as scripts and as notebooks, which have the same code."""
 
 import json
 import os
@@ -6,6 +6,8 @@ import pathlib
 import subprocess
 import sys
 
+import nbclient
+import nbformat
 import pytest
 from conftest import ROOT
 
@@ -14,17 +16,29 @@ DATA = pathlib.Path(os.environ.get("REMBLAI_DATA", ROOT.parent / "shared/data"))
 SCRIPTS = ["two_moons.py", "mnist_label_shift.py", "decaf6_dslr_webcam.py"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_an_example_runs(name, tmp_path):
-    if name.startswith("decaf6") and not (DATA / "office-caltech/decaf6/dslr.mat").exists():
+@pytest.fixture(params=SCRIPTS)
+def script(request, monkeypatch):
+    if request.param.startswith("decaf6") and not (DATA / "office-caltech/decaf6/dslr.mat").exists():
         pytest.skip("no DeCAF6 features; set REMBLAI_DATA")
-    environment = {**os.environ, "MPLBACKEND": "Agg", "REMBLAI_DATA": str(DATA)}
+    monkeypatch.setenv("REMBLAI_DATA", str(DATA))
+    return EXAMPLES / request.param
+
+
+def test_an_example_runs(script, tmp_path):
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name], cwd=tmp_path, env=environment, capture_output=True,
-        text=True, check=False,
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "accuracy" in done.stdout
+
+
+def test_a_notebook_runs(script, tmp_path):
+    notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    nbformat.validate(notebook)
+    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}})
+    client.execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert any("accuracy" in output.get("text", "") for output in outputs)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from pyriemann.utils.distance import distance_riemann
-from pyriemann.utils.geodesic import geodesic_riemann
-from pyriemann.utils.mean import mean_riemann
+from pyriemann.geometry.distance import distance_riemann
+from pyriemann.geometry.geodesic import geodesic_riemann
+from pyriemann.geometry.mean import mean_riemann
 
 from remblai import spd
 
