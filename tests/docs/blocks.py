@@ -105,6 +105,7 @@ class Page:
                 ran = False
                 continue
             try:
+                assert block.language in RUN | SHOWN, f"no way to run {block.language!r}"
                 if block.language in RUN:
                     self.output = getattr(self, block.language)(block, where)
                     ran = True
