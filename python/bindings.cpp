@@ -52,9 +52,17 @@ std::tuple<Model, nb::object> fit_model(
 
 // ---- model
 
-// A read-only view of one array of a model; None where the model has none.
+// A read-only view of one array of a model.
 template <class Select>
 auto array_of(Select select) {
+  return [select](nb::handle_t<Model> self) {
+    return view(select(nb::cast<const Model&>(self)), self);
+  };
+}
+
+// The same for one that may be empty: None.
+template <class Select>
+auto array_or_none(Select select) {
   return [select](nb::handle_t<Model> self) {
     const auto& values = select(nb::cast<const Model&>(self));
     using View = decltype(view(values, self));
@@ -62,8 +70,8 @@ auto array_of(Select select) {
   };
 }
 
-std::optional<std::tuple<LabelsOut, LabelsOut, VectorOut>> exact_of(const Model& model) {
-  if (model.exact.empty()) return std::nullopt;
+nb::object exact_of(const Model& model) {
+  if (model.exact.empty()) return nb::none();
   const auto count = static_cast<Index>(model.exact.size());
   Labels source(count), target(count);
   Vector amount(count);
@@ -73,7 +81,7 @@ std::optional<std::tuple<LabelsOut, LabelsOut, VectorOut>> exact_of(const Model&
     target[k] = mass.target;
     amount[k] = mass.amount;
   }
-  return std::tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
+  return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
 }
 
 void bind_model(nb::module_& core) {
@@ -82,22 +90,22 @@ void bind_model(nb::module_& core) {
                     "model file.")
       .def_prop_ro("source_points", array_of([](auto& m) -> auto& { return m.source.points; }),
                    "preprocessed")
-      .def_prop_ro("source_labels", array_of([](auto& m) -> auto& { return m.source.labels; }))
+      .def_prop_ro("source_labels", array_or_none([](auto& m) -> auto& { return m.source.labels; }))
       .def_prop_ro("source_weights", array_of([](auto& m) -> auto& { return m.source.weights; }))
       .def_prop_ro("target_points", array_of([](auto& m) -> auto& { return m.target.points; }),
                    "preprocessed")
-      .def_prop_ro("target_labels", array_of([](auto& m) -> auto& { return m.target.labels; }))
+      .def_prop_ro("target_labels", array_or_none([](auto& m) -> auto& { return m.target.labels; }))
       .def_prop_ro("target_weights", array_of([](auto& m) -> auto& { return m.target.weights; }))
       .def_prop_ro("f", array_of([](auto& m) -> auto& { return m.f; }),
                    "potentials of the source, in units of the cost")
       .def_prop_ro("g", array_of([](auto& m) -> auto& { return m.g; }), "potentials of the target")
       .def_prop_ro("metric_origin", array_of([](auto& m) -> auto& { return m.metric.origin; }))
-      .def_prop_ro("metric_basis", array_of([](auto& m) -> auto& { return m.metric.basis; }),
+      .def_prop_ro("metric_basis", array_or_none([](auto& m) -> auto& { return m.metric.basis; }),
                    "V, d x r; None: the identity")
-      .def_prop_ro("metric_factor", array_of([](auto& m) -> auto& { return m.metric.factor; }),
+      .def_prop_ro("metric_factor", array_or_none([](auto& m) -> auto& { return m.metric.factor; }),
                    "F, r x r; None: the identity")
-      .def_prop_ro("scaler_mean", array_of([](auto& m) -> auto& { return m.scaler.mean; }))
-      .def_prop_ro("scaler_scale", array_of([](auto& m) -> auto& { return m.scaler.scale; }))
+      .def_prop_ro("scaler_mean", array_or_none([](auto& m) -> auto& { return m.scaler.mean; }))
+      .def_prop_ro("scaler_scale", array_or_none([](auto& m) -> auto& { return m.scaler.scale; }))
       .def_prop_ro("metric_length", [](const Model& m) { return m.metric.length; })
       .def_prop_ro("metric_unit", [](const Model& m) { return m.metric.unit; })
       .def_prop_ro("metric_outside", [](const Model& m) { return m.metric.outside; })
@@ -147,7 +155,7 @@ void bind_model(nb::module_& core) {
           "propagate",
           [](const Model& m, const MatrixIn& points) {
             ClassShares shares = unlocked([&] { return propagate(m, read(points)); });
-            return std::tuple(give(std::move(shares.classes)), give(std::move(shares.shares)));
+            return nb::make_tuple(give(std::move(shares.classes)), give(std::move(shares.shares)));
           },
           "points"_a, "(classes, shares): labels of target points, through the plan")
       .def(

@@ -455,7 +455,8 @@ TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q
   problem.set_cost(whole ? Matrix(cost) : Matrix(cost(rows, columns)));
   if (start.size() > 0) {
     if (start.size() != cost.cols() || !start(columns).allFinite())
-      throw Error(fmt::format("start: give a finite potential for each of {} columns", cost.cols()));
+      throw Error(
+          fmt::format("start: give a finite potential for each of {} columns", cost.cols()));
     problem.start_from(start(columns));
   }
   const double none = -std::numeric_limits<double>::infinity();

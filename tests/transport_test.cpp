@@ -158,6 +158,19 @@ TEST(Transport, StartsFromPotentialsItIsGiven) {
                              "60 potentials for 50 target weights"));
 }
 
+TEST(Transport, TheOneCallFormStartsFromPotentialsToo) {
+  const Matrix cost = random_cost(60, 50, 4);
+  Vector p = uniform(60), q = uniform(50);
+  p[3] = q[7] = 0;  // and its potential is -infinity
+  const TransportPlan cold = transport(cost, p, q, 0.02);
+  const TransportPlan warm = transport(cost, p, q, 0.02, {}, {}, cold.g);
+  EXPECT_LT(2 * warm.result.passes, cold.result.passes);
+  EXPECT_LE(test::difference(cold.plan, warm.plan), 1e-6);
+  EXPECT_EQ(warm.plan.row(3).sum() + warm.plan.col(7).sum(), 0);
+  EXPECT_TRUE(test::contains(
+      test::message_of([&] { transport(cost, p, q, 0.02, {}, {}, uniform(60)); }), "start"));
+}
+
 TEST(Transport, AWarmStartFromAFarCostIsNoWorseThanACold) {
   const Index n = 30;
   Transport warm(uniform(n), uniform(n)), cold(uniform(n), uniform(n));

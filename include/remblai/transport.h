@@ -101,8 +101,8 @@ class Transport {
   Vector row_sums_, column_sums_;
 };
 
-/// The one-call form. Zero weights are allowed: those points get the potential -infinity. `start` is
-/// empty, or potentials g to begin from, one a column.
+/// The one-call form. Zero weights are allowed: those points get the potential -infinity. `start`
+/// is empty, or potentials g to begin from, one a column.
 struct TransportPlan {
   Vector f, g;
   Matrix plan;

@@ -13,7 +13,8 @@ class Progress:
     """A callback for fit, to be used in a with statement. Passes every state on to `then`."""
 
     def __init__(self, verbose: bool | int, then: Callable[[State], Any] | None = None) -> None:
-        self._verbose, self._then, self._bar = bool(verbose), then, None
+        self._verbose, self._then = bool(verbose), then
+        self._bar: Any = None
 
     def __enter__(self) -> Callable[[State], Any] | None:
         return self if self._verbose else self._then
