@@ -4,13 +4,14 @@ PREFIX ?= /usr/local
 SOURCES = find $(wildcard include src cli experiments python tests bench examples) -name '*.h' -o -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help packages build dev demo test python bench format format-check install clean
+.PHONY: help packages build dev demo test python docs bench format format-check install clean
 
 help:
 	@echo "make demo          build, then run the method on the embedded digits"
 	@echo "make test          check formatting, run every test, and the fast ones under sanitizers"
 	@echo "make python        build the wheel, install it into a new environment and test it there"
 	@echo "make build         the program, at build/release/remblai"
+	@echo "make docs          the documentation site, at build/docs/html"
 	@echo "make bench         build and run the benchmarks"
 	@echo "make format        format the C++ files; format-check only looks"
 	@echo "make install       into PREFIX, $(PREFIX) unless given"
@@ -40,11 +41,17 @@ test:
 	@$(MAKE) --no-print-directory dev
 	@ctest --preset dev --parallel $(JOBS)
 	@$(MAKE) --no-print-directory python
-	@echo "make test: formatting, all tests, the fast ones under sanitizers, and the Python wheel passed"
+	@scripts/test-docs
+	@$(MAKE) --no-print-directory docs
+	@echo "make test: formatting, all tests, the fast ones under sanitizers, the Python wheel and the docs passed"
 
 # The packages it needs come by pip: python/requirements-test.txt names those of the tests.
 python: build
 	@JOBS=$(JOBS) scripts/test-python
+
+# Its Python reference is made from the wheel of `make python`, where that was built.
+docs: build
+	@scripts/build-docs
 
 bench: packages
 	@cmake --preset release --log-level=WARNING -D REMBLAI_BUILD_BENCH=ON >/dev/null
