@@ -1,0 +1,178 @@
+// The learned metric in words and pictures, and the sheets of pictures for all sections.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "page_sections.h"
+#include "png.h"
+
+namespace remblai {
+namespace {
+
+/// Pixels of picture k, with `fill(k, pixel, bytes)` for each.
+template <class Fill>
+Json sheet(const ImageSize& size, Index count, int channels, Fill&& fill) {
+  const Index across = std::min<Index>(20, std::max<Index>(1, count));
+  const Index down = (count + across - 1) / across;
+  const Index width = across * size.cols;
+  Picture picture{static_cast<int>(width), static_cast<int>(down * size.rows), channels, {}};
+  picture.pixels.resize(static_cast<std::size_t>(width * down * size.rows * channels));
+  for (Index k = 0; k < count; ++k)
+    for (Index r = 0; r < size.rows; ++r)
+      for (Index c = 0; c < size.cols; ++c) {
+        const Index y = k / across * size.rows + r, x = k % across * size.cols + c;
+        fill(k, r * size.cols + c, picture.pixels.data() + (y * width + x) * channels);
+      }
+  return {{"uri", data_uri(picture)}, {"across", across},    {"down", down},
+          {"width", size.cols},       {"height", size.rows}, {"count", count}};
+}
+
+std::uint8_t byte(double share) {
+  return static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0)));
+}
+
+Json bars_block(const PageContext& context, const std::string& title, const MetricView& view,
+                const std::vector<Index>& features) {
+  Json block{{"kind", "bars"},
+             {"title", title},
+             {"value_title", "stretch"},
+             {"labels", Json::array()},
+             {"values", Json::array()}};
+  for (const Index k : features) {
+    block["labels"].push_back(context.feature(k));
+    block["values"].push_back(brief(view.stretch[k]));
+  }
+  return block;
+}
+
+Json spectrum_block(const MetricView& view) {
+  constexpr Index most = 300;
+  const Index count = view.eigenvalues.size();
+  std::vector<double> places, values;
+  for (Index k = 0; k < std::min(most, count); ++k) {
+    const Index place = count <= most ? k : k * (count - 1) / (most - 1);
+    places.push_back(static_cast<double>(place + 1));
+    const double value = view.eigenvalues[place];
+    values.push_back(value > 0 ? value : std::nan(""));
+  }
+  return {{"kind", "lines"},    {"title", "Eigenvalues, largest first, relative to their mean"},
+          {"log", true},        {"x_title", "rank"},
+          {"x", brief(places)}, {"series", {{{"name", "eigenvalue"}, {"values", brief(values)}}}}};
+}
+
+/// "+0.71 alcohol, -0.52 ash": the largest weights of an axis.
+std::string in_words(const PageContext& context, const Matrix& directions, Index k) {
+  std::vector<Index> order(static_cast<std::size_t>(directions.cols()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+  const std::size_t shown = std::min<std::size_t>(5, order.size());
+  const auto size = [&](Index i) { return std::abs(directions(k, i)); };
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+      [&](Index a, Index b) { return size(a) > size(b) || (size(a) == size(b) && a < b); });
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < shown; ++i)
+    parts.push_back(fmt::format("{:+.2f} {}", directions(k, order[i]), context.feature(order[i])));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Json directions_block(const PageContext& context, const MetricView& view) {
+  const Index count = view.directions.rows();
+  if (context.images()) {
+    Json captions = Json::array();
+    for (Index k = 0; k < count; ++k)
+      captions.push_back(fmt::format("{}: {:.3g}", k + 1, view.eigenvalues[k]));
+    return {{"kind", "pictures"},
+            {"title", "Directions that count most, with their eigenvalues"},
+            {"captions", captions},
+            {"sheet", sheet_of_weights(context, view.directions)}};
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (Index k = 0; k < count; ++k)
+    rows.push_back({fmt::format("{}", k + 1), fmt::format("{:.3g}", view.eigenvalues[k]),
+                    in_words(context, view.directions, k)});
+  return table_block("Directions that count most", {"rank", "eigenvalue", "largest weights"}, rows);
+}
+
+}  // namespace
+
+Json sheet_of_points(const PageContext& context, const Matrix& points) {
+  const Matrix shown = context.model.scaler.undo(points);
+  const Matrix all = context.model.scaler.undo(context.model.source.points);
+  const double low = all.minCoeff(), span = std::max(all.maxCoeff() - low, 1e-300);
+  const double dark = (all.array() - low < 0.05 * span).cast<double>().mean();
+  Json json = sheet(context.image, shown.rows(), 1, [&](Index k, Index pixel, std::uint8_t* to) {
+    *to = byte((shown(k, pixel) - low) / span);
+  });
+  json["ink"] = dark > 0.5;  // strokes on an empty ground, not photographs
+  return json;
+}
+
+Json sheet_of_weights(const PageContext& context, const Matrix& rows) {
+  return sheet(context.image, rows.rows(), 4, [&](Index k, Index pixel, std::uint8_t* to) {
+    const double largest = std::max(rows.row(k).cwiseAbs().maxCoeff(), 1e-300);
+    const double weight = rows(k, pixel) / largest;
+    const std::uint8_t blue[3] = {36, 113, 190}, orange[3] = {214, 99, 16};
+    std::copy_n(weight >= 0 ? blue : orange, 3, to);
+    to[3] = byte(std::abs(weight));
+  });
+}
+
+Json metric_section(const PageContext& context) {
+  const Model& model = context.model;
+  const bool learned = model.options.metric == MetricChoice::learned;
+  const std::string heading = learned ? "The learned metric" : "The metric";
+  if (model.options.metric == MetricChoice::identity)
+    return section(heading,
+                   {text_block("The metric is the Euclidean one and was not learned: every "
+                               "direction counts the same.")});
+  constexpr Index most_directions = 8, most_features = 10;
+  const MetricView view = view_metric(model, most_directions);
+  std::string words =
+      "An eigenvalue of 4 means that a step in that direction is twice as long as "
+      "the same step on average; 0.25, half as long.";
+  if (!learned) words += " This metric was given, not learned.";
+  if (view.outside_count > 0)
+    words += fmt::format(
+        " The data span {} of {} dimensions; in the other {} the eigenvalue is "
+        "{:.3g}, and no point differs there.",
+        view.eigenvalues.size(), model.metric.dimension(), view.outside_count, view.outside);
+  if (model.options.preprocess == Preprocess::zscore)
+    words += " Features are measured in standard deviations.";
+  if (model.options.preprocess == Preprocess::l2) words += " Points were scaled to length 1.";
+  std::vector<Json> blocks{text_block(words)};
+  if (view.eigenvalues.size() > 1) blocks.push_back(spectrum_block(view));
+  if (view.directions.rows() > 0) blocks.push_back(directions_block(context, view));
+
+  std::string about =
+      "The stretch of a feature is the length of a unit step along it alone, "
+      "divided by the root mean square of that length over all features: "
+      "√(A_kk / mean A_kk). Above 1 the feature counts more than average.";
+  const auto varying = static_cast<Index>(view.by_stretch.size());
+  if (const Index constant = model.metric.dimension() - varying; constant > 0)
+    about += fmt::format(" {} that never {} left out.",
+                         constant == 1 ? "One feature" : fmt::format("{} features", constant),
+                         constant == 1 ? "varies is" : "vary are");
+  if (varying > 0) {
+    blocks.push_back(text_block(about));
+    const Index shown = std::min(most_features, (varying + 1) / 2);
+    blocks.push_back(bars_block(context, "Most stretched features", view,
+                                {view.by_stretch.rbegin(), view.by_stretch.rbegin() + shown}));
+    if (varying > 1)
+      blocks.push_back(bars_block(
+          context, "Most shrunk features", view,
+          {view.by_stretch.begin(), view.by_stretch.begin() + std::min(shown, varying - shown)}));
+  }
+  if (context.images()) {
+    Matrix logarithms = Matrix::Zero(1, view.stretch.size());
+    for (const Index k : view.by_stretch)
+      logarithms(0, k) = std::log(std::max(view.stretch[k], 1e-300));
+    blocks.push_back({{"kind", "pictures"},
+                      {"title", "Stretch of every pixel: blue counts more, orange less"},
+                      {"captions", {"all pixels"}},
+                      {"sheet", sheet_of_weights(context, logarithms)}});
+  }
+  return section(heading, blocks);
+}
+
+}  // namespace remblai

@@ -1,0 +1,238 @@
+// Words, tables and charts for the numbers of a model: accuracy, convergence, mass, map and pairs.
+#include "page_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace remblai {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Json lines_block(const std::string& title, bool log, const std::vector<Step>& history,
+                 const std::vector<std::pair<std::string, double Step::*>>& series) {
+  Json block{{"kind", "lines"},   {"title", title},     {"log", log},
+             {"x_title", "step"}, {"x", Json::array()}, {"series", Json::array()}};
+  for (const Step& step : history) block["x"].push_back(step.step);
+  for (const auto& [name, field] : series) {
+    std::vector<double> values;
+    for (const Step& step : history) {
+      const double value = step.*field;
+      values.push_back(log && !(value > 0) ? std::nan("") : value);
+    }
+    block["series"].push_back({{"name", name}, {"values", brief(values)}});
+  }
+  return block;
+}
+
+Json points_json(const Matrix& at, const std::vector<Index>& rows, const Labels& labels,
+                 const Labels& classes) {
+  Json list = Json::array();
+  for (Index k = 0; k < at.rows(); ++k) {
+    const Index row = rows[static_cast<std::size_t>(k)];
+    list.push_back({brief(at(k, 0)), brief(at(k, 1)),
+                    labels.size() ? class_index(classes, labels[row]) : -1, row + 1});
+  }
+  return list;
+}
+
+std::string amount(Index count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string PageContext::feature(Index k) const {
+  if (!model.features.empty()) return model.features[static_cast<std::size_t>(k)];
+  if (images()) return fmt::format("row {}, column {}", k / image.cols + 1, k % image.cols + 1);
+  return fmt::format("feature {}", k + 1);
+}
+
+Json accuracy_section(const PageContext& context) {
+  Rows rows;
+  int strong = -1;
+  for (const Score& score : context.options.scores) {
+    if (score.ours) strong = static_cast<int>(rows.size());
+    rows.push_back({score.method, percent(score.accuracy), score.note});
+  }
+  const auto add = [&](const char* on, const std::optional<double>& share) {
+    if (share)
+      rows.push_back({fmt::format("this model, on the {} points", on), percent(*share), ""});
+  };
+  add("target", context.report.target_accuracy);
+  add("test", context.report.test_accuracy);
+  if (rows.empty()) return nullptr;
+  const bool notes =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row[2].empty(); });
+  if (!notes)
+    for (auto& row : rows) row.pop_back();
+  std::vector<std::string> columns{"labels by", "right"};
+  if (notes) columns.push_back("remark");
+  return section("Accuracy",
+                 {text_block("The share of points whose predicted label is the true one. True "
+                             "labels were used to score, never to fit."),
+                  table_block("Accuracy", columns, rows, strong)});
+}
+
+Json convergence_section(const PageContext& context) {
+  const std::vector<Step>& history = context.model.history;
+  if (history.empty()) return nullptr;
+  if (history.size() == 1) {
+    const Step& only = history[0];
+    return section(
+        "Convergence",
+        {text_block("There was one step: one metric, and the plan for it."),
+         table_block("The one step", {"what", "value"},
+                     {{"objective", fmt::format("{:.6g}", only.objective)},
+                      {"error of the row sums", fmt::format("{:.2g}", only.source_error)},
+                      {"error of the column sums", fmt::format("{:.2g}", only.target_error)},
+                      {"duality gap, at most", fmt::format("{:.2g}", only.duality_gap)}})});
+  }
+  return section(
+      "Convergence",
+      {text_block("One step is a new metric and the plan for it. The objective should fall and "
+                  "level off; the other curves should end low."),
+       lines_block("Objective", false, history, {{"objective", &Step::objective}}),
+       lines_block("Change of the distances by a step", true, history,
+                   {{"relative change", &Step::distance_change}}),
+       lines_block("Error of the plan's marginals", true, history,
+                   {{"source", &Step::source_error}, {"target", &Step::target_error}}),
+       lines_block("Duality gap, at most", true, history, {{"gap", &Step::duality_gap}})});
+}
+
+Json mass_section(const PageContext& context, const PlanView& view) {
+  const char* heading = "Where the mass goes";
+  if (!context.model.source.labelled())
+    return section(heading, {text_block("The source points have no labels, so there are no classes "
+                                        "to follow.")});
+  if (view.mass.size() == 0) return nullptr;
+  Json rows = Json::array(), columns = Json::array(), shares = Json::array();
+  for (const std::int64_t label : view.target_classes) columns.push_back(context.label(label));
+  for (Index i = 0; i < view.mass.rows(); ++i) {
+    rows.push_back(context.label(view.source_classes[i]));
+    const double sum = view.mass.row(i).sum();
+    std::vector<double> row;
+    for (Index j = 0; j < view.mass.cols(); ++j) row.push_back(sum > 0 ? view.mass(i, j) / sum : 0);
+    shares.push_back(brief(row));
+  }
+  std::string words = "Each row follows the mass of one source class to the classes of the target";
+  words += context.predicted ? "; target labels are predicted, for the true ones were not given. "
+                             : "; target labels are the true ones, which the fit never saw. ";
+  words += "A row adds up to 100 %.";
+  if (view.rows < context.model.source.size())
+    words += fmt::format(" Counted over {} of the {} source points.", view.rows,
+                         context.model.source.size());
+  return section(heading,
+                 {text_block(words),
+                  {{"kind", "heat"},
+                   {"caption", context.predicted ? "From source class to predicted class, percent"
+                                                 : "From source class to target class, percent"},
+                   {"row_title", "source class"},
+                   {"column_title", context.predicted ? "predicted class" : "target class"},
+                   {"rows", rows},
+                   {"columns", columns},
+                   {"shares", shares}}});
+}
+
+Json map_section(const PageContext& context) {
+  const Model& model = context.model;
+  Index most = context.options.most_points;
+  if (context.images())  // the pictures of the points are the largest part of a page
+    most = std::min(most, std::max<Index>(60, 320'000 / model.metric.dimension()));
+  const Projection view = project(model, most);
+  const bool labelled = model.source.labelled();
+  Labels all(labelled ? model.source.labels.size() + context.target_labels.size() : 0);
+  if (labelled) all << model.source.labels, context.target_labels;
+  const Labels classes = classes_of(all);
+  Json names = Json::array();
+  for (const std::int64_t label : classes) names.push_back(context.label(label));
+  const auto cloud = [&](const char* name, const Matrix& at, const std::vector<Index>& rows,
+                         const Labels& labels, const Matrix& points) {
+    Json json{{"name", name}, {"points", points_json(at, rows, labels, classes)}};
+    if (context.images()) json["sheet"] = sheet_of_points(context, points);
+    return json;
+  };
+  const Labels known = labelled ? context.target_labels : Labels();
+  Json block{
+      {"kind", "scatter"},
+      {"title", "Points in the metric of the model"},
+      {"x_title", fmt::format("first axis ({} of the variance)", percent(view.shares[0]))},
+      {"y_title", fmt::format("second axis ({})", percent(view.shares[1]))},
+      {"classes", names},
+      {"predicted", context.predicted},
+      {"clouds",
+       {cloud("source", view.source_at, view.source, model.source.labels,
+              model.source.points(view.source, Eigen::all)),
+        cloud("mapped source", view.mapped_at, view.source, model.source.labels, view.mapped),
+        cloud("target", view.target_at, view.target, known,
+              model.target.points(view.target, Eigen::all))}}};
+  std::string words =
+      "Both clouds on their first two principal axes, seen through the metric of the model, and "
+      "where the plan carries the source points: the mean of what each is matched with.";
+  const auto shown = [](const std::vector<Index>& rows) { return static_cast<Index>(rows.size()); };
+  if (shown(view.source) < model.source.size() || shown(view.target) < model.target.size())
+    words += fmt::format(" Shown are {} of {} and {} of {}, the same ones every time.",
+                         shown(view.source), amount(model.source.size(), "source point"),
+                         shown(view.target), amount(model.target.size(), "target point"));
+  if (labelled && context.predicted) words += " Labels of target points are predicted.";
+  return section("The points", {text_block(words), block});
+}
+
+Json pairs_section(const PageContext& context, const PlanView& view) {
+  if (view.pairs.empty()) return nullptr;
+  const Model& model = context.model;
+  const auto who = [&](const Labels& labels, Index row) {
+    return labels.size() ? context.label(labels[row]) : std::string();
+  };
+  const Labels known = model.source.labelled() ? context.target_labels : Labels();
+  const std::string words =
+      "The largest entries of the plan, every point at most once. The share says how much of the "
+      "source point goes to that one target point; the rest spreads over others.";
+  if (context.images()) {
+    Json items = Json::array();
+    std::vector<Index> sources, targets;
+    for (const Pair& pair : view.pairs) {
+      sources.push_back(pair.source);
+      targets.push_back(pair.target);
+      items.push_back({{"source", pair.source + 1},
+                       {"target", pair.target + 1},
+                       {"source_class", who(model.source.labels, pair.source)},
+                       {"target_class", who(known, pair.target)},
+                       {"share", percent(pair.share)}});
+    }
+    return section(
+        "Strongest pairs",
+        {text_block(words),
+         {{"kind", "pairs"},
+          {"items", items},
+          {"sources", sheet_of_points(context, model.source.points(sources, Eigen::all))},
+          {"targets", sheet_of_points(context, model.target.points(targets, Eigen::all))}}});
+  }
+  Rows rows;
+  std::vector<std::string> columns{"source point", "target point", "share", "distance"};
+  if (model.source.labelled()) {
+    columns.insert(columns.begin() + 2, context.predicted ? "predicted class" : "target class");
+    columns.insert(columns.begin() + 1, "source class");
+  }
+  for (const Pair& pair : view.pairs) {
+    const double distance = model.metric.distances(model.source.points.row(pair.source),
+                                                   model.target.points.row(pair.target))(0);
+    std::vector<std::string> row{fmt::format("{}", pair.source + 1)};
+    if (model.source.labelled()) row.push_back(who(model.source.labels, pair.source));
+    row.push_back(fmt::format("{}", pair.target + 1));
+    if (model.source.labelled()) row.push_back(who(known, pair.target));
+    row.push_back(percent(pair.share));
+    row.push_back(fmt::format("{:.4g}", distance));
+    rows.push_back(row);
+  }
+  return section("Strongest pairs", {text_block(words + " Points are counted from 1."),
+                                     table_block("Strongest pairs", columns, rows)});
+}
+
+}  // namespace remblai
