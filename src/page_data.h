@@ -19,9 +19,9 @@ struct MetricView {
   Vector eigenvalues;  ///< inside the span of the data, descending
   double outside = 1;  ///< the eigenvalue of every direction outside of it
   Index outside_count = 0;
-  double mean = 1;    ///< the mean eigenvalue of A itself
-  Matrix directions;  ///< unit axes of the largest eigenvalues, one a row
-  Vector stretch;     ///< sqrt(A_kk / mean A_kk): the length of a unit step along feature k
+  double mean = 1;     ///< the mean eigenvalue of A itself
+  Matrix most, least;  ///< unit axes of the largest and of the smallest eigenvalues, one a row
+  Vector stretch;      ///< sqrt(A_kk / mean A_kk): the length of a unit step along feature k
   std::vector<Index> by_stretch;  ///< the features that vary at all, least stretched first
 };
 MetricView view_metric(const Model& model, Index most_directions);

@@ -28,6 +28,20 @@ Vector diagonal(const Metric& metric) {
          metric.outside * (1 - metric.basis.rowwise().squaredNorm().array()).max(0.0);
 }
 
+/// Columns in the coordinates of the span to rows of the whole space; the largest weight positive.
+Matrix axes(const Metric& metric, const Matrix& columns) {
+  Matrix rows =
+      metric.basis.size() && columns.size()
+          ? linalg::multiply(columns, metric.basis, linalg::Op::transpose, linalg::Op::transpose)
+          : Matrix(columns.transpose());
+  for (Index k = 0; k < rows.rows(); ++k) {
+    Index largest = 0;
+    rows.row(k).cwiseAbs().maxCoeff(&largest);
+    if (rows(k, largest) < 0) rows.row(k) *= -1;
+  }
+  return rows;
+}
+
 }  // namespace
 
 MetricView view_metric(const Model& model, Index most_directions) {
@@ -35,13 +49,14 @@ MetricView view_metric(const Model& model, Index most_directions) {
   const Index d = metric.dimension(), rank = metric.rank();
   MetricView view;
   view.outside_count = d - rank;
-  Matrix axes;
   if (metric.factor.size()) {
     const linalg::Spectrum spectrum = linalg::eigh(linalg::gram(metric.factor));
     if (spectrum.ok) {
       view.eigenvalues = spectrum.values.reverse().cwiseMax(0);
-      const Index count = std::min(most_directions, rank);
-      axes = spectrum.vectors.rightCols(count).rowwise().reverse().transpose();
+      const Index most = std::min(most_directions, rank);
+      const Index least = std::min(most_directions, rank - most);
+      view.most = axes(metric, spectrum.vectors.rightCols(most).rowwise().reverse());
+      view.least = axes(metric, spectrum.vectors.leftCols(least));
     }
   } else {
     view.eigenvalues = Vector::Ones(rank);
@@ -52,15 +67,6 @@ MetricView view_metric(const Model& model, Index most_directions) {
   view.eigenvalues /= mean;
   view.outside = metric.outside / mean;
   view.stretch = (squares / mean).cwiseSqrt();
-  view.directions =
-      metric.basis.size() && axes.size()
-          ? linalg::multiply(axes, metric.basis, linalg::Op::none, linalg::Op::transpose)
-          : axes;
-  for (Index k = 0; k < view.directions.rows(); ++k) {
-    Index largest = 0;
-    view.directions.row(k).cwiseAbs().maxCoeff(&largest);
-    if (view.directions(k, largest) < 0) view.directions.row(k) *= -1;
-  }
   for (Index k = 0; k < d; ++k)
     if (varies(model, k)) view.by_stretch.push_back(k);
   std::stable_sort(view.by_stretch.begin(), view.by_stretch.end(),

@@ -76,22 +76,33 @@ std::string in_words(const PageContext& context, const Matrix& directions, Index
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Json directions_block(const PageContext& context, const MetricView& view) {
-  const Index count = view.directions.rows();
+Json pixels_block(const PageContext& context, const MetricView& view) {
+  Matrix logarithms = Matrix::Zero(1, view.stretch.size());
+  for (const Index k : view.by_stretch)
+    logarithms(0, k) = std::log(std::max(view.stretch[k], 1e-300));
+  return {{"kind", "pictures"},
+          {"title", "Stretch of every pixel"},
+          {"captions", {"blue above 1, orange below"}},
+          {"sheet", sheet_of_weights(context, logarithms)}};
+}
+
+/// `eigenvalues` go with the rows of `directions`.
+Json directions_block(const PageContext& context, const std::string& title,
+                      const Matrix& directions, const Vector& eigenvalues) {
+  const Index count = directions.rows();
   if (context.images()) {
     Json captions = Json::array();
-    for (Index k = 0; k < count; ++k)
-      captions.push_back(fmt::format("{}: {:.3g}", k + 1, view.eigenvalues[k]));
+    for (Index k = 0; k < count; ++k) captions.push_back(fmt::format("{:.3g}", eigenvalues[k]));
     return {{"kind", "pictures"},
-            {"title", "Directions that count most, with their eigenvalues"},
+            {"title", title},
             {"captions", captions},
-            {"sheet", sheet_of_weights(context, view.directions)}};
+            {"note", "Below each its eigenvalue. Blue and orange pixels have opposite signs."},
+            {"sheet", sheet_of_weights(context, directions)}};
   }
   std::vector<std::vector<std::string>> rows;
   for (Index k = 0; k < count; ++k)
-    rows.push_back({fmt::format("{}", k + 1), fmt::format("{:.3g}", view.eigenvalues[k]),
-                    in_words(context, view.directions, k)});
-  return table_block("Directions that count most", {"rank", "eigenvalue", "largest weights"}, rows);
+    rows.push_back({fmt::format("{:.3g}", eigenvalues[k]), in_words(context, directions, k)});
+  return table_block(title, {"eigenvalue", "largest weights"}, rows);
 }
 
 }  // namespace
@@ -142,7 +153,13 @@ Json metric_section(const PageContext& context) {
   if (model.options.preprocess == Preprocess::l2) words += " Points were scaled to length 1.";
   std::vector<Json> blocks{text_block(words)};
   if (view.eigenvalues.size() > 1) blocks.push_back(spectrum_block(view));
-  if (view.directions.rows() > 0) blocks.push_back(directions_block(context, view));
+  if (context.images()) blocks.push_back(pixels_block(context, view));
+  if (const Index count = view.most.rows(); count > 0)
+    blocks.push_back(directions_block(context, "Directions that count most", view.most,
+                                      view.eigenvalues.head(count)));
+  if (const Index count = view.least.rows(); count > 0)
+    blocks.push_back(directions_block(context, "Directions that count least", view.least,
+                                      view.eigenvalues.tail(count).reverse()));
 
   std::string about =
       "The stretch of a feature is the length of a unit step along it alone, "
@@ -162,15 +179,6 @@ Json metric_section(const PageContext& context) {
       blocks.push_back(bars_block(
           context, "Most shrunk features", view,
           {view.by_stretch.begin(), view.by_stretch.begin() + std::min(shown, varying - shown)}));
-  }
-  if (context.images()) {
-    Matrix logarithms = Matrix::Zero(1, view.stretch.size());
-    for (const Index k : view.by_stretch)
-      logarithms(0, k) = std::log(std::max(view.stretch[k], 1e-300));
-    blocks.push_back({{"kind", "pictures"},
-                      {"title", "Stretch of every pixel: blue counts more, orange less"},
-                      {"captions", {"all pixels"}},
-                      {"sheet", sheet_of_weights(context, logarithms)}});
   }
   return section(heading, blocks);
 }

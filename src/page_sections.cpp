@@ -22,7 +22,7 @@ Json lines_block(const std::string& title, bool log, const std::vector<Step>& hi
       const double value = step.*field;
       values.push_back(log && !(value > 0) ? std::nan("") : value);
     }
-    block["series"].push_back({{"name", name}, {"values", brief(values)}});
+    block["series"].push_back({{"name", name}, {"values", brief(values, 9)}});
   }
   return block;
 }

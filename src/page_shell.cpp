@@ -94,14 +94,15 @@ std::string assemble_page(const Json& data) {
   return page;
 }
 
-Json brief(double value) {
-  return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr))
-                              : Json(nullptr);
+Json brief(double value, int digits) {
+  return std::isfinite(value)
+             ? Json(std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr))
+             : Json(nullptr);
 }
 
-Json brief(const std::vector<double>& values) {
+Json brief(const std::vector<double>& values, int digits) {
   Json list = Json::array();
-  for (const double value : values) list.push_back(brief(value));
+  for (const double value : values) list.push_back(brief(value, digits));
   return list;
 }
 

@@ -17,9 +17,9 @@ std::string escaped(std::string_view text);
 /// `data` can end the element that it stands in.
 std::string assemble_page(const Json& data);
 
-/// To five digits, which is more than a screen shows; null when it is not finite.
-Json brief(double value);
-Json brief(const std::vector<double>& values);
+/// To so many digits, no more than a screen shows; null when it is not finite.
+Json brief(double value, int digits = 5);
+Json brief(const std::vector<double>& values, int digits = 5);
 
 Json text_block(const std::string& text);
 /// `columns` are headings; those of `rows` that start with a number are aligned as numbers.

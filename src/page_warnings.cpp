@@ -69,7 +69,7 @@ void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
   if (model.lambda > 0 && model.source.size() > 1 && model.target.size() > 1 && information < 0.05)
     list.push_back(
         {"The plan hardly depends on the points: every source point spreads over nearly the whole "
-         "target, and all of them move to about the same place.",
+         "target, and all of them move to about the same place. Labels rest on small differences.",
          fmt::format("Lower --lambda, which is {:g}.", model.options.lambda)});
   if (!last.inner_converged && model.status.converged())
     list.push_back({"The last plan misses its tolerance.", "Raise --tolerance or --lambda."});

@@ -28,14 +28,15 @@ const charts = (() => {
   });
   const base = (more) => ({ animation: false, responsive: true, maintainAspectRatio: false, ...more });
   const plugins = (legend, more = {}) => ({
-    legend: { display: legend, position: "bottom", onClick: () => {}, labels: { color: colour("--ink"), usePointStyle: true, boxWidth: 8, padding: 16 } },
+    legend: { display: legend, position: "bottom", onClick: () => {}, labels: { color: colour("--ink"), usePointStyle: true, boxWidth: 7, boxHeight: 7, padding: 16 } },
     ...more,
   });
-  // A tick at each power of ten, and no more of them than fit.
+  // Labels at powers of ten; over a short range also at twice and five times these.
   const powers = {
     callback(value) {
-      const power = Math.log10(value);
-      return Math.abs(power - Math.round(power)) < 1e-9 ? (power >= -2 && power <= 3 ? String(value) : "1e" + Math.round(power)) : null;
+      const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+      if (digit !== 1 && !(this.max / this.min < 30 && (digit === 2 || digit === 5))) return null;
+      return value >= 0.01 && value < 1e4 ? String(Number(value.toPrecision(3))) : value.toExponential(0);
     },
   };
 
@@ -86,21 +87,23 @@ const charts = (() => {
   function lines(block) {
     const hidden = new Set();
     const many = block.series.length > 3;
+    // Many numbers in a row are an axis of numbers, not of names.
+    const linear = block.x.length > 30 && block.x.every(Number.isFinite);
     const make = () => ({
       type: "line",
       data: {
         labels: block.x,
         datasets: block.series.map((one, k) => ({
-          label: one.name, data: one.values, hidden: hidden.has(k), borderWidth: 2, spanGaps: true,
+          label: one.name, data: linear ? block.x.map((x, i) => ({ x, y: one.values[i] })) : one.values, hidden: hidden.has(k), borderWidth: 2, spanGaps: true,
           borderColor: paletteColour(one.colour ?? k), backgroundColor: paletteColour(one.colour ?? k),
           borderDash: one.dashed ? [5, 4] : [], pointStyle: ["circle", "rect", "triangle", "rectRot"][(one.colour ?? k) % 4],
-          pointRadius: block.x.length > 60 ? 0 : 3, pointHitRadius: 8, showLine: !block.loose,
+          pointRadius: block.x.length > 60 ? 0 : 3, pointHitRadius: 8,
         })),
       },
       options: base({
         interaction: { mode: "nearest", intersect: false },
         scales: {
-          x: axis(block.x_title),
+          x: axis(block.x_title, linear ? { type: "linear", min: block.x[0], max: block.x[block.x.length - 1], ticks: { maxTicksLimit: 8 } } : {}),
           y: axis(block.y_title ?? "", block.log ? { type: "logarithmic", ticks: powers } : {}),
         },
         plugins: plugins(block.series.length > 1),

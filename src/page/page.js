@@ -43,7 +43,7 @@ function scatter(block) {
         return {
           data: set.points, hidden: !visible(set), pointStyle: shapes[set.cloud], pointRadius: 4, pointHoverRadius: 7, pointHitRadius: 4,
           borderColor: paint, backgroundColor: set.cloud === 0 ? "transparent" : set.cloud === 1 ? paint : paint + "80",
-          borderWidth: set.cloud === 0 ? 1.4 : 0.8,
+          borderWidth: set.cloud === 0 ? 1.4 : 0.8, order: [2, 0, 1][set.cloud],
         };
       }),
     },

@@ -38,7 +38,7 @@ function tile(sheet, k, size, label) {
   const made = element("span", { class: sheet.ink ? "tile ink" : "tile", role: "img", "aria-label": label });
   Object.assign(made.style, {
     width: size + "px",
-    height: (size * sheet.height) / sheet.width + "px",
+    aspectRatio: `${sheet.width} / ${sheet.height}`,
     backgroundImage: `url("${sheet.uri}")`,
     backgroundSize: `${100 * sheet.across}% ${100 * sheet.down}%`,
     backgroundPosition: `${part(k % sheet.across, sheet.across)} ${part(Math.floor(k / sheet.across), sheet.down)}`,
@@ -49,7 +49,9 @@ function tile(sheet, k, size, label) {
 function pictureList(block) {
   const items = block.captions.map((caption, k) =>
     element("li", {}, tile(block.sheet, k, block.captions.length === 1 ? 168 : 96, `${block.title}, ${caption}`), caption));
-  return element("figure", {}, element("figcaption", {}, block.title), element("ul", { class: "pictures" }, ...items));
+  const figure = element("figure", items.length > 1 ? { class: "wide" } : {}, element("figcaption", {}, block.title), element("ul", { class: "pictures" }, ...items));
+  if (block.note) figure.append(element("p", { class: "note" }, block.note));
+  return figure;
 }
 
 function pairList(block) {
