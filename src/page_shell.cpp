@@ -18,6 +18,15 @@ std::string utf8(std::string_view text) {
   return Json::parse(quoted).get<std::string>();
 }
 
+/// True at a control of writing direction, which could turn around what is written after it:
+/// U+202A to U+202E, U+2066 to U+2069.
+bool turns_direction(std::string_view text) {
+  const std::string_view lead = text.substr(0, 2);
+  const unsigned char last = text.size() > 2 ? static_cast<unsigned char>(text[2]) : 0;
+  return (lead == "\xe2\x80" && last >= 0xaa && last <= 0xae) ||
+         (lead == "\xe2\x81" && last >= 0xa6 && last <= 0xa9);
+}
+
 /// Also U+2028 and U+2029, which ended lines in older scripts.
 std::string script_safe(const Json& data) {
   const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -34,6 +43,9 @@ std::string script_safe(const Json& data) {
     } else if (here == "\xe2\x80\xa8" || here == "\xe2\x80\xa9") {
       safe += here[2] == '\xa8' ? "\\u2028" : "\\u2029";
       i += 2;
+    } else if (turns_direction(here)) {
+      safe += "\\ufffd";
+      i += 2;
     } else {
       safe += text[i];
     }
@@ -44,9 +56,10 @@ std::string script_safe(const Json& data) {
 }  // namespace
 
 std::string escaped(std::string_view text) {
+  const std::string clean = utf8(text);
   std::string safe;
-  for (const char c : utf8(text)) {
-    switch (c) {
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    switch (clean[i]) {
       case '&':
         safe += "&amp;";
         break;
@@ -63,7 +76,12 @@ std::string escaped(std::string_view text) {
         safe += "&#39;";
         break;
       default:
-        safe += c;
+        if (turns_direction(std::string_view(clean).substr(i))) {
+          safe += "\xef\xbf\xbd";
+          i += 2;
+        } else {
+          safe += clean[i];
+        }
     }
   }
   return safe;

@@ -10,11 +10,11 @@
 
 namespace remblai {
 
-/// Text for HTML, in UTF-8 whatever the bytes were.
+/// Text for HTML, in UTF-8 whatever the bytes were; controls of writing direction are taken out.
 std::string escaped(std::string_view text);
 
 /// The page that shows `data`: title, asked, verdict, good, facts, warnings, sections. Nothing in
-/// `data` can end the element that it stands in.
+/// `data` can end the element that it stands in or turn around what follows it.
 std::string assemble_page(const Json& data);
 
 /// To so many digits, no more than a screen shows; null when it is not finite.

@@ -57,7 +57,7 @@ void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
   if (model.history.empty()) return;
   const Step& last = model.history.back();
   const bool learned = model.options.metric == MetricChoice::learned;
-  if (learned && last.ridge_term > last.transport_cost && std::isfinite(last.ridge_term))
+  if (learned && last.ridge_term > 2 * last.transport_cost && std::isfinite(last.ridge_term))
     list.push_back(
         {fmt::format("The ridge dominates: it takes {:.0f} % of the cost that shapes the metric, "
                      "the data the rest, so the metric is nearer to the prior than to the data.",

@@ -9,7 +9,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-const looksLikeNumber = (text) => /^[<+−-]?\d[\d.,]*(e[+-]?\d+)?( ?%| s)?( ±.*)?$/.test(text);
+const looksLikeNumber = (text) => /^(★ )?[<+−-]?\d[\d.,]*(e[+-]?\d+)?( ?%| s)?( ±.*)?$/.test(text);
 
 /** A table in a box of its own, which scrolls when it is too wide. The first column is a heading. */
 function table(caption, columns, rows, strong = -1, full = false) {
