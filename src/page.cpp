@@ -103,7 +103,8 @@ void require_size(const char* what, const Labels& labels, const Model& model) {
 PageContext context_of(const Model& model, const Report& report, const PageOptions& options) {
   require_size("target labels", options.target_labels, model);
   require_size("predicted labels", options.predicted, model);
-  PageContext context{model, report, options, {}, false, image_size(model, options)};
+  PageContext context{model, report, options, {}, false, image_size(model, options), {}};
+  if (context.images()) context.shades = shades_of(model);
   context.target_labels =
       options.target_labels.size() ? options.target_labels : model.target.labels;
   if (context.target_labels.size() == 0 && model.source.labelled()) {

@@ -1,36 +1,13 @@
-// The learned metric in words and pictures, and the sheets of pictures for all sections.
+// The metric in words and pictures: eigenvalues, directions, features.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "page_sections.h"
-#include "png.h"
 
 namespace remblai {
 namespace {
-
-/// Pixels of picture k, with `fill(k, pixel, bytes)` for each.
-template <class Fill>
-Json sheet(const ImageSize& size, Index count, int channels, Fill&& fill) {
-  const Index across = std::min<Index>(20, std::max<Index>(1, count));
-  const Index down = (count + across - 1) / across;
-  const Index width = across * size.cols;
-  Picture picture{static_cast<int>(width), static_cast<int>(down * size.rows), channels, {}};
-  picture.pixels.resize(static_cast<std::size_t>(width * down * size.rows * channels));
-  for (Index k = 0; k < count; ++k)
-    for (Index r = 0; r < size.rows; ++r)
-      for (Index c = 0; c < size.cols; ++c) {
-        const Index y = k / across * size.rows + r, x = k % across * size.cols + c;
-        fill(k, r * size.cols + c, picture.pixels.data() + (y * width + x) * channels);
-      }
-  return {{"uri", data_uri(picture)}, {"across", across},    {"down", down},
-          {"width", size.cols},       {"height", size.rows}, {"count", count}};
-}
-
-std::uint8_t byte(double share) {
-  return static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0)));
-}
 
 Json bars_block(const PageContext& context, const std::string& title, const MetricView& view,
                 const std::vector<Index>& features) {
@@ -106,28 +83,6 @@ Json directions_block(const PageContext& context, const std::string& title,
 }
 
 }  // namespace
-
-Json sheet_of_points(const PageContext& context, const Matrix& points) {
-  const Matrix shown = context.model.scaler.undo(points);
-  const Matrix all = context.model.scaler.undo(context.model.source.points);
-  const double low = all.minCoeff(), span = std::max(all.maxCoeff() - low, 1e-300);
-  const double dark = (all.array() - low < 0.05 * span).cast<double>().mean();
-  Json json = sheet(context.image, shown.rows(), 1, [&](Index k, Index pixel, std::uint8_t* to) {
-    *to = byte((shown(k, pixel) - low) / span);
-  });
-  json["ink"] = dark > 0.5;  // strokes on an empty ground, not photographs
-  return json;
-}
-
-Json sheet_of_weights(const PageContext& context, const Matrix& rows) {
-  return sheet(context.image, rows.rows(), 4, [&](Index k, Index pixel, std::uint8_t* to) {
-    const double largest = std::max(rows.row(k).cwiseAbs().maxCoeff(), 1e-300);
-    const double weight = rows(k, pixel) / largest;
-    const std::uint8_t blue[3] = {36, 113, 190}, orange[3] = {214, 99, 16};
-    std::copy_n(weight >= 0 ? blue : orange, 3, to);
-    to[3] = byte(std::abs(weight));
-  });
-}
 
 Json metric_section(const PageContext& context) {
   const Model& model = context.model;

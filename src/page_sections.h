@@ -8,6 +8,14 @@
 
 namespace remblai {
 
+/// From the values of pixels to grey.
+struct Shades {
+  double low = 0;
+  double span = 1;
+  bool ink = false;  ///< strokes on an empty ground, not photographs
+};
+Shades shades_of(const Model& model);
+
 /// What the sections share.
 struct PageContext {
   const Model& model;
@@ -16,6 +24,7 @@ struct PageContext {
   Labels target_labels;    ///< true or predicted; empty when neither is there
   bool predicted = false;  ///< they are
   ImageSize image;         ///< 0 x 0: the points are not shown as images
+  Shades shades;           ///< of those images
 
   bool images() const { return image.rows > 0; }
   std::string feature(Index k) const;  ///< its name
