@@ -33,35 +33,44 @@ std::vector<std::string> absent(const Labels& some, const Labels& others,
   return names;
 }
 
+/// The reason of a status says what to change, too.
 void warn_of_the_end(const Model& model, std::vector<Warning>& list) {
+  const std::string reason = model.status.reason + ".";
   switch (model.status.outcome) {
     case Outcome::converged:
       return;
     case Outcome::iteration_limit:
-      list.push_back({"The fit did not converge: the plan and the metric were still changing. " +
-                          model.status.reason,
-                      "Raise --steps, or --outer-tolerance if the last changes are small enough."});
+      list.push_back({"The fit did not converge: " + reason,
+                      "Until then plan and metric are a sketch of what they will be."});
       return;
     case Outcome::stopped:
-      list.push_back({"The fit was stopped before it was done. " + model.status.reason,
-                      "Run it again and let it end."});
+      list.push_back(
+          {"The fit was stopped before it was done: " + reason, "Run it again and let it end."});
       return;
     case Outcome::diverged:
-      list.push_back(
-          {"The fit broke down, and its numbers cannot be trusted. " + model.status.reason,
-           "Raise --ridge or --lambda."});
+      list.push_back({"The fit broke down: " + reason, "Its numbers cannot be trusted."});
   }
+}
+
+/// ridge trace(A) over the directions that the data span: outside of them the ridge is all there
+/// is.
+double ridge_inside(const Model& model) {
+  const Metric& metric = model.metric;
+  const double trace =
+      metric.factor.size() ? metric.factor.squaredNorm() : static_cast<double>(metric.rank());
+  return model.ridge * metric.unit / metric.length / metric.length * trace;
 }
 
 void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
   if (model.history.empty()) return;
   const Step& last = model.history.back();
   const bool learned = model.options.metric == MetricChoice::learned;
-  if (learned && last.ridge_term > 2 * last.transport_cost && std::isfinite(last.ridge_term))
+  const double ridge = learned ? ridge_inside(model) : 0;
+  if (std::isfinite(ridge) && ridge > 2 * last.transport_cost)
     list.push_back(
         {fmt::format("The ridge dominates: it takes {:.0f} % of the cost that shapes the metric, "
                      "the data the rest, so the metric is nearer to the prior than to the data.",
-                     100 * last.ridge_term / (last.ridge_term + last.transport_cost)),
+                     100 * ridge / (ridge + last.transport_cost)),
          fmt::format("Lower --ridge, which is {:g}, if the data should decide.",
                      model.options.ridge)});
   const double information =

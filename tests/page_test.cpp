@@ -257,6 +257,27 @@ TEST(Page, WarnsInPlainWords) {
   EXPECT_TRUE(contains(said({}), "same label"));
 }
 
+TEST(Page, TheRidgeIsWeighedWhereThereAreData) {
+  // Scaled, so that no factor of the units can be forgotten.
+  Problem problem = small_problem(20, 20, 5);
+  problem.source.points *= 1000;
+  problem.target.points *= 1000;
+  const Model model = fit(problem, {.ridge = 50});
+  const Step& last = model.history.back();
+  const double share = last.ridge_term / (last.ridge_term + last.transport_cost);
+  EXPECT_TRUE(contains(warnings(data_of(model)),
+                       "takes " + std::to_string(std::lround(100 * share)) + " %"))
+      << share << warnings(data_of(model));
+  // A thousand coordinates that never vary are none of the data's business.
+  problem.source.points.conservativeResize(20, 1000);
+  problem.target.points.conservativeResize(20, 1000);
+  problem.source.points.rightCols(995).setZero();
+  problem.target.points.rightCols(995).setZero();
+  const Model wide = fit(problem, {.ridge = 1});
+  EXPECT_GT(wide.history.back().ridge_term, 2 * wide.history.back().transport_cost);
+  EXPECT_FALSE(contains(warnings(data_of(wide)), "ridge dominates")) << warnings(data_of(wide));
+}
+
 TEST(Page, HistoryMayHoldWhatIsNoNumber) {
   Model model = small_model();
   ASSERT_GT(model.history.size(), 1u);
