@@ -123,8 +123,7 @@ std::string to_html(const Model& model, const Report& report, const PageOptions&
   if (model.f.size() == 0 || model.g.size() == 0)
     throw Error("model: it holds no plan; use one that fit returned");
   const PageContext context = context_of(model, report, options);
-  constexpr Index most_rows = 4000, most_pairs = 12;
-  const PlanView view = view_plan(model, context.target_labels, most_rows, most_pairs);
+  const PlanView view = view_plan(model, context.target_labels);
   Json page;
   page["title"] = options.title;
   page["asked"] = options.asked.empty() ? asked(model) : options.asked;

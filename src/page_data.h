@@ -26,6 +26,16 @@ struct MetricView {
 };
 MetricView view_metric(const Model& model, Index most_directions);
 
+/// Labels as a page shows them: the most frequent by themselves, the rest together.
+struct Classes {
+  Labels shown;         ///< ascending
+  bool others = false;  ///< there is a rest, which comes last
+
+  Index size() const { return shown.size() + (others ? 1 : 0); }
+  Index index(std::int64_t label) const;
+};
+Classes group_classes(const Labels& labels, Index most);
+
 struct Pair {
   Index source = 0;
   Index target = 0;
@@ -35,13 +45,17 @@ struct Pair {
 
 /// Where the mass goes.
 struct PlanView {
-  Labels source_classes, target_classes;  ///< ascending
+  Classes source_classes, target_classes;
   Matrix mass;              ///< source classes x target classes, sums to 1; empty without labels
   std::vector<Pair> pairs;  ///< strongest first, every point once at most
   Index rows = 0;           ///< source points looked at
 };
-PlanView view_plan(const Model& model, const Labels& target_labels, Index most_rows,
-                   Index most_pairs);
+struct PlanLimits {
+  Index rows = 4000;   ///< source points to look at
+  Index pairs = 12;    ///< to keep
+  Index classes = 24;  ///< of each domain to tell apart
+};
+PlanView view_plan(const Model& model, const Labels& target_labels, const PlanLimits& limits = {});
 
 /// Points on the first two principal axes of both clouds, in the metric of the model. The square of
 /// a distance on the plane is that part of the squared distance under A.
@@ -71,9 +85,6 @@ std::vector<Warning> warnings_on(const Model& model, const Knowledge& known,
 
 /// The distinct labels, ascending.
 Labels classes_of(const Labels& labels);
-
-/// The place of a label in such a list.
-Index class_index(const Labels& classes, std::int64_t label);
 
 std::string class_name(std::int64_t label, const PageOptions& options);
 

@@ -1,5 +1,6 @@
 // One pass over the plan, block by block: the mass from class to class, and the strongest pairs.
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
@@ -11,9 +12,9 @@ namespace remblai {
 namespace {
 
 /// One in the column of its class, for each point.
-Matrix members(const Labels& labels, const Labels& classes) {
+Matrix members(const Labels& labels, const Classes& classes) {
   Matrix table = Matrix::Zero(labels.size(), classes.size());
-  for (Index i = 0; i < labels.size(); ++i) table(i, class_index(classes, labels[i])) = 1;
+  for (Index i = 0; i < labels.size(); ++i) table(i, classes.index(labels[i])) = 1;
   return table;
 }
 
@@ -39,8 +40,24 @@ Labels classes_of(const Labels& labels) {
   return classes;
 }
 
-Index class_index(const Labels& classes, std::int64_t label) {
-  return std::lower_bound(classes.begin(), classes.end(), label) - classes.begin();
+Classes group_classes(const Labels& labels, Index most) {
+  Classes classes{classes_of(labels), false};
+  if (classes.shown.size() <= most) return classes;
+  std::map<std::int64_t, Index> counts;
+  for (const std::int64_t label : labels) ++counts[label];
+  std::vector<std::int64_t> order(classes.shown.begin(), classes.shown.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return counts[a] > counts[b]; });
+  std::sort(order.begin(), order.begin() + most);
+  classes.others = true;
+  classes.shown.resize(most);
+  std::copy_n(order.begin(), most, classes.shown.begin());
+  return classes;
+}
+
+Index Classes::index(std::int64_t label) const {
+  const auto place = std::lower_bound(shown.begin(), shown.end(), label);
+  return place != shown.end() && *place == label ? place - shown.begin() : shown.size();
 }
 
 std::vector<Index> sampled_rows(const Vector& weights, Index most) {
@@ -54,18 +71,15 @@ std::vector<Index> sampled_rows(const Vector& weights, Index most) {
   return rows;
 }
 
-PlanView view_plan(const Model& model, const Labels& target_labels, Index most_rows,
-                   Index most_pairs) {
+PlanView view_plan(const Model& model, const Labels& target_labels, const PlanLimits& limits) {
   PlanView view;
   const bool classes = model.source.labelled() && target_labels.size() > 0;
   if (classes) {
-    view.source_classes = classes_of(model.source.labels);
-    view.target_classes = classes_of(target_labels);
+    view.source_classes = group_classes(model.source.labels, limits.classes);
+    view.target_classes = group_classes(target_labels, limits.classes);
     view.mass = Matrix::Zero(view.source_classes.size(), view.target_classes.size());
   }
-  const auto row_of = [&](Index i) {
-    return class_index(view.source_classes, model.source.labels[i]);
-  };
+  const auto row_of = [&](Index i) { return view.source_classes.index(model.source.labels[i]); };
   std::vector<Pair> largest;
   if (model.lambda == 0) {
     view.rows = static_cast<Index>(positive_entries(model.source.weights).size());
@@ -73,15 +87,15 @@ PlanView view_plan(const Model& model, const Labels& target_labels, Index most_r
       const Pair pair{mass.source, mass.target, mass.amount,
                       mass.amount / model.source.weights[mass.source]};
       if (classes)
-        view.mass(row_of(mass.source),
-                  class_index(view.target_classes, target_labels[mass.target])) += mass.amount;
+        view.mass(row_of(mass.source), view.target_classes.index(target_labels[mass.target])) +=
+            mass.amount;
       if (largest.empty() || largest.back().source != mass.source)
         largest.push_back(pair);
       else if (pair.mass > largest.back().mass)
         largest.back() = pair;
     }
   } else {
-    const std::vector<Index> rows = sampled_rows(model.source.weights, most_rows);
+    const std::vector<Index> rows = sampled_rows(model.source.weights, limits.rows);
     view.rows = static_cast<Index>(rows.size());
     const Matrix belongs = classes ? members(target_labels, view.target_classes) : Matrix();
     const Matrix points = model.source.points(rows, Eigen::all);
@@ -98,7 +112,7 @@ PlanView view_plan(const Model& model, const Labels& target_labels, Index most_r
     });
   }
   if (const double total = view.mass.sum(); total > 0) view.mass /= total;
-  view.pairs = strongest(std::move(largest), most_pairs);
+  view.pairs = strongest(std::move(largest), limits.pairs);
   return view;
 }
 

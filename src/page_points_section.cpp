@@ -11,12 +11,12 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 Json points_json(const Matrix& at, const std::vector<Index>& rows, const Labels& labels,
-                 const Labels& classes) {
+                 const Classes& classes) {
   Json list = Json::array();
   for (Index k = 0; k < at.rows(); ++k) {
     const Index row = rows[static_cast<std::size_t>(k)];
     list.push_back({brief(at(k, 0)), brief(at(k, 1)),
-                    labels.size() ? class_index(classes, labels[row]) : -1, row + 1});
+                    labels.size() ? classes.index(labels[row]) : -1, row + 1});
   }
   return list;
 }
@@ -36,9 +36,8 @@ Json map_section(const PageContext& context) {
   const bool labelled = model.source.labelled();
   Labels all(labelled ? model.source.labels.size() + context.target_labels.size() : 0);
   if (labelled) all << model.source.labels, context.target_labels;
-  const Labels classes = classes_of(all);
-  Json names = Json::array();
-  for (const std::int64_t label : classes) names.push_back(context.label(label));
+  constexpr Index most_classes = 24, colours = 10;
+  const Classes classes = group_classes(all, most_classes);
   const auto cloud = [&](const char* name, const Matrix& at, const std::vector<Index>& rows,
                          const Labels& labels, const Matrix& points) {
     Json json{{"name", name}, {"points", points_json(at, rows, labels, classes)}};
@@ -51,7 +50,7 @@ Json map_section(const PageContext& context) {
       {"title", "Points in the metric of the model"},
       {"x_title", fmt::format("first axis ({} of the variance)", percent(view.shares[0]))},
       {"y_title", fmt::format("second axis ({})", percent(view.shares[1]))},
-      {"classes", names},
+      {"classes", context.names(classes)},
       {"predicted", context.predicted},
       {"clouds",
        {cloud("source", view.source_at, view.source, model.source.labels,
@@ -67,6 +66,10 @@ Json map_section(const PageContext& context) {
     words += fmt::format(" Shown are {} of {} and {} of {}, the same ones every time.",
                          shown(view.source), amount(model.source.size(), "source point"),
                          shown(view.target), amount(model.target.size(), "target point"));
+  if (classes.size() > colours) words += " Colours come back after ten classes.";
+  if (classes.others)
+    words +=
+        fmt::format(" Beyond the {} most frequent classes, all are shown as others.", most_classes);
   if (labelled && context.predicted) words += " Labels of target points are predicted.";
   return section("The points", {text_block(words), block});
 }

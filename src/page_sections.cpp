@@ -11,14 +11,25 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
+/// No more steps than a chart is wide: evenly spaced, the first and the last among them.
+std::vector<Step> thinned(const std::vector<Step>& history) {
+  constexpr std::size_t most = 400;
+  if (history.size() <= most) return history;
+  std::vector<Step> shown;
+  for (std::size_t k = 0; k < most; ++k)
+    shown.push_back(history[k * (history.size() - 1) / (most - 1)]);
+  return shown;
+}
+
 Json lines_block(const std::string& title, bool log, const std::vector<Step>& history,
                  const std::vector<std::pair<std::string, double Step::*>>& series) {
   Json block{{"kind", "lines"},   {"title", title},     {"log", log},
              {"x_title", "step"}, {"x", Json::array()}, {"series", Json::array()}};
-  for (const Step& step : history) block["x"].push_back(step.step);
+  const std::vector<Step> shown = thinned(history);
+  for (const Step& step : shown) block["x"].push_back(step.step);
   for (const auto& [name, field] : series) {
     std::vector<double> values;
-    for (const Step& step : history) {
+    for (const Step& step : shown) {
       const double value = step.*field;
       values.push_back(log && !(value > 0) ? std::nan("") : value);
     }
@@ -37,6 +48,13 @@ std::string PageContext::feature(Index k) const {
   if (!model.features.empty()) return model.features[static_cast<std::size_t>(k)];
   if (images()) return fmt::format("row {}, column {}", k / image.cols + 1, k % image.cols + 1);
   return fmt::format("feature {}", k + 1);
+}
+
+Json PageContext::names(const Classes& classes) const {
+  Json list = Json::array();
+  for (const std::int64_t value : classes.shown) list.push_back(label(value));
+  if (classes.others) list.push_back("others");
+  return list;
 }
 
 Json accuracy_section(const PageContext& context) {
@@ -97,10 +115,8 @@ Json mass_section(const PageContext& context, const PlanView& view) {
     return section(heading, {text_block("The source points have no labels, so there are no classes "
                                         "to follow.")});
   if (view.mass.size() == 0) return nullptr;
-  Json rows = Json::array(), columns = Json::array(), shares = Json::array();
-  for (const std::int64_t label : view.target_classes) columns.push_back(context.label(label));
+  Json shares = Json::array();
   for (Index i = 0; i < view.mass.rows(); ++i) {
-    rows.push_back(context.label(view.source_classes[i]));
     const double sum = view.mass.row(i).sum();
     std::vector<double> row;
     for (Index j = 0; j < view.mass.cols(); ++j) row.push_back(sum > 0 ? view.mass(i, j) / sum : 0);
@@ -120,8 +136,8 @@ Json mass_section(const PageContext& context, const PlanView& view) {
                                                  : "From source class to target class, percent"},
                    {"row_title", "source class"},
                    {"column_title", context.predicted ? "predicted class" : "target class"},
-                   {"rows", rows},
-                   {"columns", columns},
+                   {"rows", context.names(view.source_classes)},
+                   {"columns", context.names(view.target_classes)},
                    {"shares", shares}}});
 }
 

@@ -29,6 +29,7 @@ struct PageContext {
   bool images() const { return image.rows > 0; }
   std::string feature(Index k) const;  ///< its name
   std::string label(std::int64_t value) const { return class_name(value, options); }
+  Json names(const Classes& classes) const;  ///< of the classes, and of the rest
 };
 
 Json accuracy_section(const PageContext& context);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "page_data.h"
@@ -27,9 +28,11 @@ std::string listed(const std::vector<std::string>& names) {
 /// The classes of `some` that `others` do not have.
 std::vector<std::string> absent(const Labels& some, const Labels& others,
                                 const PageOptions& options) {
+  const Labels a = classes_of(some), b = classes_of(others);
+  std::vector<std::int64_t> missing;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(missing));
   std::vector<std::string> names;
-  for (const std::int64_t label : classes_of(some))
-    if ((others.array() != label).all()) names.push_back(class_name(label, options));
+  for (const std::int64_t label : missing) names.push_back(class_name(label, options));
   return names;
 }
 

@@ -155,7 +155,7 @@ TEST(Page, MassFromClassToClassIsThatOfThePlan) {
     problem.source.weights[3] = 0;
     problem.target.weights = test::random_weights(40, 6);
     const Model model = fit(problem, {.lambda = lambda, .steps = 5, .tolerance = 1e-9});
-    const PlanView view = view_plan(model, problem.target.labels, 4000, 5);
+    const PlanView view = view_plan(model, problem.target.labels, {.pairs = 5});
     EXPECT_NEAR(view.mass.sum(), 1, 1e-12);
     const Matrix g = plan(model);
     Matrix expected = Matrix::Zero(2, 2);
@@ -173,9 +173,40 @@ TEST(Page, MassFromClassToClassIsThatOfThePlan) {
 
 TEST(Page, FewRowsOfALargePlanStillSumToOne) {
   const Model model = small_model();
-  const PlanView view = view_plan(model, predict(model, model.target.points), 7, 3);
+  const PlanView view = view_plan(model, predict(model, model.target.points), {.rows = 7});
   EXPECT_EQ(view.rows, 7);
   EXPECT_NEAR(view.mass.sum(), 1, 1e-12);
+}
+
+TEST(Page, ManyClassesAreShownTogether) {
+  const Classes few = group_classes(Labels{{5, 3, 5, -1}}, 3);
+  EXPECT_EQ(few.shown, (Labels{{-1, 3, 5}}));
+  EXPECT_FALSE(few.others);
+  const Classes two = group_classes(Labels{{5, 3, 5, -1, 9, 9}}, 2);
+  EXPECT_EQ(two.shown, (Labels{{5, 9}}));
+  EXPECT_EQ(two.size(), 3);
+  EXPECT_EQ(two.index(9), 1);
+  EXPECT_EQ(two.index(3), 2);
+  Problem problem = small_problem(60, 50, 3);
+  for (Index i = 0; i < 60; ++i) problem.source.labels[i] = i;
+  problem.target.labels = {};
+  const Json data = data_of(fit(problem));
+  EXPECT_EQ(block(data, "heat")["rows"].size(), 25u);
+  EXPECT_EQ(block(data, "heat")["rows"][24], "others");
+  EXPECT_EQ(block(data, "scatter")["classes"].size(), 25u);
+}
+
+TEST(Page, LongHistoriesAreThinned) {
+  Model model = small_model();
+  model.history.resize(5000, model.history[0]);
+  for (int k = 0; k < 5000; ++k) model.history[static_cast<std::size_t>(k)].step = k + 1;
+  for (const Json& section : data_of(model)["sections"])
+    for (const Json& one : section["blocks"]) {
+      if (one["kind"] != "lines" || one["x_title"] != "step") continue;
+      EXPECT_EQ(one["x"].size(), 400u);
+      EXPECT_EQ(one["x"].front(), 1);
+      EXPECT_EQ(one["x"].back(), 5000);
+    }
 }
 
 TEST(Page, SamplesAreTheSameAndOfEveryKind) {
