@@ -200,13 +200,17 @@ TEST(Page, LongHistoriesAreThinned) {
   Model model = small_model();
   model.history.resize(5000, model.history[0]);
   for (int k = 0; k < 5000; ++k) model.history[static_cast<std::size_t>(k)].step = k + 1;
-  for (const Json& section : data_of(model)["sections"])
+  const Json data = data_of(model);
+  int curves = 0;
+  for (const Json& section : data["sections"])
     for (const Json& one : section["blocks"]) {
       if (one["kind"] != "lines" || one["x_title"] != "step") continue;
+      ++curves;
       EXPECT_EQ(one["x"].size(), 400u);
       EXPECT_EQ(one["x"].front(), 1);
       EXPECT_EQ(one["x"].back(), 5000);
     }
+  EXPECT_EQ(curves, 4);
 }
 
 TEST(Page, SamplesAreTheSameAndOfEveryKind) {
