@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 SOURCES = find $(wildcard include src cli experiments python tests bench examples) -name '*.h' -o -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help packages build dev demo test python docs bench format format-check install clean
+.PHONY: help packages all-packages build dev demo test python docs bench format format-check install clean
 
 help:
 	@echo "make demo          build, then run the method on the embedded digits"
@@ -21,6 +21,9 @@ help:
 packages:
 	@scripts/install-packages
 
+all-packages:
+	@scripts/install-packages --all
+
 build: packages
 	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target remblai_cli remblai_completion
@@ -32,7 +35,7 @@ dev: packages
 demo: build
 	@build/release/remblai demo
 
-# One after the other, so that the cheap check comes first and the verdict last.
+# One after the other, so that the cheap check (which installs everything) comes first and the verdict last.
 test:
 	@$(MAKE) --no-print-directory format-check
 	@$(MAKE) --no-print-directory build
@@ -46,11 +49,11 @@ test:
 	@echo "make test: formatting, all tests, the fast ones under sanitizers, the Python wheel and the docs passed"
 
 # The packages it needs come by pip: python/requirements-test.txt names those of the tests.
-python: build
+python: all-packages build
 	@JOBS=$(JOBS) scripts/test-python
 
 # Its Python reference is made from the wheel of `make python`, where that was built.
-docs: build
+docs: all-packages build
 	@scripts/build-docs
 
 bench: packages
@@ -58,10 +61,10 @@ bench: packages
 	@cmake --build --preset release --parallel $(JOBS) --target remblai_bench
 	@build/release/remblai_bench
 
-format: packages
+format: all-packages
 	@$(SOURCES) | xargs clang-format -i
 
-format-check: packages
+format-check: all-packages
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
 install: build

@@ -14,6 +14,7 @@
 #include "remblai/io.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
+#include "remblai/page.h"
 #include "remblai/predict.h"
 #include "remblai/report.h"
 
@@ -23,7 +24,7 @@ namespace {
 struct Arguments {
   FitArguments fit;
   RunArguments run;
-  std::string test, test_labels, out;
+  std::string test, test_labels, out, page;
   bool save_plan = false, save_metric = false, propagate = false;
 };
 
@@ -68,6 +69,7 @@ struct Job {
   void read();
   std::string finish(const OutputFolder& folder);
   Report report() const;
+  void write_page(const Report& report) const;
 };
 
 void Job::read() {
@@ -125,12 +127,21 @@ std::string Job::finish(const OutputFolder& folder) {
   return fmt::format("{}", fmt::join(missing, ", "));
 }
 
+void Job::write_page(const Report& report) const {
+  const PhaseLine line(arguments.run.quiet, watch, "writing the page");
+  PageOptions options;
+  options.target_labels = target.truth;
+  options.predicted = target.predicted;
+  io::write_text(arguments.page, to_html(model, report, options));
+}
+
 int run(const Arguments& arguments) {
   Job job{arguments, {}, {}, {}, {}, {}};
   job.read();
   const Interrupt interrupt(!arguments.run.quiet);
   OutputFolder folder(arguments.out, {"model.npz", "mapped.npy", "labels.npy", "test_labels.npy",
                                       "plan.npy", "metric.npy", "report.json"});
+  if (!arguments.page.empty()) require_page(arguments.page, all_inputs(arguments), "--report");
   job.model = fit_with_progress(job.problem, arguments.fit.options, arguments.run.quiet, job.watch);
   save(job.model, folder.file("model.npz"));
 
@@ -151,11 +162,19 @@ int run(const Arguments& arguments) {
                             arguments.out, fmt::join(written, ", ")));
   }
 
+  if (!arguments.page.empty()) {
+    if (missing.empty())
+      job.write_page(report);
+    else
+      missing += ", " + arguments.page;
+  }
   if (arguments.run.json) {
     fmt::print("{}", json);
   } else if (!arguments.run.quiet) {
     fmt::print("{}\nwritten to {}: {}\n", summary(job.model, report), arguments.out,
                fmt::join(written, ", "));
+    if (!arguments.page.empty() && missing.empty())
+      fmt::print("the page for a browser is {}\n", arguments.page);
   }
   return conclude(job.model.status, missing);
 }
@@ -182,6 +201,7 @@ void add_adapt(CLI::App& app, Action& action) {
       ->needs("--test");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");
   add_file(command, "--target-weights", fit.target_weights, "a weight for each target point");
+  add_report_file(command, arguments->page);
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
   add_flag(command, "--save-plan", arguments->save_plan, "write the transport plan to plan.npy",

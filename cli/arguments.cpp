@@ -239,6 +239,11 @@ void add_integer(CLI::App& command, const std::string& flag, int& value, const s
       ->group(heading);
 }
 
+void add_report_file(CLI::App& command, std::string& path) {
+  add_file(command, "--report", path,
+           "also a page for the browser, an .html file that needs no network");
+}
+
 void add_transpose(CLI::App& command, bool& transpose) {
   add_flag(command, "--transpose", transpose, "points are the columns of their files, not the rows",
            group::files);

@@ -72,6 +72,8 @@ void add_list(CLI::App& command, const std::string& flag, std::vector<std::strin
 void add_integer(CLI::App& command, const std::string& flag, int& value, const std::string& help,
                  const char* heading);
 
+/// --report FILE.
+void add_report_file(CLI::App& command, std::string& path);
 void add_transpose(CLI::App& command, bool& transpose);
 void add_skip(CLI::App& command, std::vector<std::string>& names);
 void add_propagate(CLI::App& command, bool& propagate);

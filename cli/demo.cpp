@@ -10,8 +10,11 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "files.h"
 #include "progress.h"
 #include "remblai/fit.h"
+#include "remblai/io.h"
+#include "remblai/page.h"
 #include "remblai/predict.h"
 #include "remblai/sample.h"
 
@@ -21,6 +24,7 @@ namespace {
 struct Arguments {
   Options options;
   RunArguments run;
+  std::string page;
 };
 
 struct Result {
@@ -62,14 +66,15 @@ Result without_adaptation(const Sample& sample) {
   return result;
 }
 
-Result contend(const Contender& contender, const Sample& sample, const Arguments& arguments) {
+/// The result; the model goes to `model`.
+Result contend(const Contender& contender, const Sample& sample, const Arguments& arguments,
+               Model& model) {
   const Stopwatch watch;
   Options options = arguments.options;
   options.metric = contender.metric;
   Problem problem;
   problem.source = sample.source;
   problem.target.points = sample.target.points;
-  Model model;
   {
     ProgressLine line(arguments.run.quiet || arguments.run.json, 2,
                       std::string(contender.method) + ": ");
@@ -120,19 +125,53 @@ std::string json(const std::vector<Result>& results) {
   return nlohmann::ordered_json{{"results", list}}.dump(2);
 }
 
+/// `text` in lines of at most `width` characters.
+std::string wrapped(std::string text, std::size_t width) {
+  for (std::size_t begin = 0; begin + width < text.size();) {
+    const std::size_t space = text.rfind(' ', begin + width);
+    text[space] = '\n';
+    begin = space + 1;
+  }
+  return text;
+}
+
+/// What is asked, in a sentence or two.
+std::string question(const Sample& sample) {
+  const auto [digit, share] = most_frequent(sample.test.labels);
+  return fmt::format(
+      "MNIST digits with label shift: {} labelled source digits, the ten classes alike; {} target "
+      "digits without labels, {:.0f} % of them {}s. Accuracy is on {} more digits like the "
+      "target's.",
+      sample.source.size(), sample.target.size(), 100 * share, digit, sample.test.size());
+}
+
+void write_page(const std::string& path, const Sample& sample, const std::vector<Result>& results,
+                const Model& learned, double seconds) {
+  PageOptions page;
+  page.title = "Digits with label shift";
+  page.asked = question(sample);
+  page.verdict = sentence(results);
+  std::replace(page.verdict.begin(), page.verdict.end(), '\n', ' ');
+  page.target_labels = sample.target.labels;
+  for (const Result& result : results)
+    page.scores.push_back(
+        {result.method, result.accuracy,
+         result.status.converged() ? "" : std::string(name(result.status.outcome)),
+         result.key == "learned"});
+  Report report;
+  report.seconds = seconds;
+  io::write_text(path, to_html(learned, report, page));
+}
+
 int run(const Arguments& arguments) {
   arguments.options.validate();
+  if (!arguments.page.empty()) require_page(arguments.page, {}, "--report");
+  const Stopwatch watch;
   const bool talk = !arguments.run.json;
   const Sample sample = mnist_sample();
   if (talk && !arguments.run.quiet) {
-    const auto [digit, share] = most_frequent(sample.test.labels);
-    fmt::print(
-        "MNIST digits with label shift: {} labelled source digits, the ten classes alike; {} "
-        "target\n"
-        "digits without labels, {:.0f} % of them {}s. Accuracy is on {} more digits like the "
-        "target's;\nlambda is {} x the mean cost.\n\n",
-        sample.source.size(), sample.target.size(), 100 * share, digit, sample.test.size(),
-        arguments.options.lambda);
+    fmt::print("{}\nlambda is {} x the mean cost.\n\n", wrapped(question(sample), 92),
+               arguments.options.lambda);
   }
   if (talk) {
     fmt::print("{:<40}{:>9}{:>11}\n", "method", "accuracy", "time");
@@ -142,16 +181,19 @@ int run(const Arguments& arguments) {
   const bool colour = colours(stdout);
   std::vector<Result> results{without_adaptation(sample)};
   if (talk) print_row(results.back(), false);
+  Model model;  // of the last one, which is the learned
   for (const Contender& contender : contenders) {
-    results.push_back(contend(contender, sample, arguments));
+    results.push_back(contend(contender, sample, arguments, model));
     if (Interrupt::requested()) return conclude(results.back().status);
     if (talk) print_row(results.back(), colour && contender.metric == MetricChoice::learned);
     std::fflush(stdout);
   }
+  if (!arguments.page.empty()) write_page(arguments.page, sample, results, model, watch.seconds());
   if (!talk) {
     fmt::print("{}\n", json(results));
   } else if (!arguments.run.quiet) {
     fmt::print("\n{}\n", sentence(results));
+    if (!arguments.page.empty()) fmt::print("\nThe page for a browser is {}\n", arguments.page);
   }
   for (const Result& result : results) {
     if (!result.status.converged()) return conclude(result.status);
@@ -169,6 +211,7 @@ void add_demo(CLI::App& app, Action& action) {
   arguments->options.lambda =
       0.5;  // among the best here for the Euclidean and for the learned metric
   add_options(command, arguments->options, {"lambda", "threads"});
+  add_report_file(command, arguments->page);
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);
   add_help(command);

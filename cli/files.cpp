@@ -39,17 +39,31 @@ Matrix load_square(const std::string& flag, const std::string& spec, Index dimen
   return matrix;
 }
 
-[[noreturn]] void refuse_output(const std::string& path, const std::string& cause) {
-  throw Error(fmt::format("--out {}: {}; choose a place that can be written to", path, cause));
+void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
+                 std::vector<std::string>& other) {
+  const std::string path = io::parse_spec(spec).path;
+  for (const std::string& name : skip) other.push_back(path + ":" + name);
+}
+
+[[noreturn]] void refuse_output(const std::string& path, const std::string& cause,
+                                const std::string& flag = "--out") {
+  throw Error(fmt::format("{} {}: {}; choose a place that can be written to", flag, path, cause));
 }
 
 }  // namespace
 
 Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,
                    std::vector<std::string> other) {
-  const std::string path = io::parse_spec(spec).path;
-  for (const std::string& name : skip) other.push_back(path + ":" + name);
+  add_skipped(spec, skip, other);
   return io::read_points(spec, transpose, other);
+}
+
+std::vector<std::string> load_names(const std::string& spec, bool transpose,
+                                    const std::vector<std::string>& skip,
+                                    std::vector<std::string> other) {
+  if (transpose) return {};
+  add_skipped(spec, skip, other);
+  return io::read_names(spec, other);
 }
 
 Labels load_labels(const std::string& spec, const std::string& flag, Index points) {
@@ -86,6 +100,8 @@ Problem load_problem(const FitArguments& arguments) {
                                arguments.target_weights, arguments);
   const Index dimension = problem.source.dimension();
   require_dimension("--target", problem.target.dimension(), "--source", dimension);
+  problem.features = load_names(arguments.source, arguments.transpose, arguments.skip,
+                                {arguments.source_labels, arguments.source_weights});
   if (arguments.options.metric == MetricChoice::given) {
     problem.metric = load_square("--metric", arguments.metric, dimension);
   }
@@ -95,20 +111,30 @@ Problem load_problem(const FitArguments& arguments) {
   return problem;
 }
 
-void require_writable(const std::string& path, const std::string& extension) {
+void require_writable(const std::string& path, const std::string& extension,
+                      const std::string& flag) {
   const fs::path file(path);
   if (file.extension() != extension) {
-    throw Error(fmt::format("--out {}: the result is an {} file; end its name in {}", path,
+    throw Error(fmt::format("{} {}: the result is an {} file; end its name in {}", flag, path,
                             extension, extension));
   }
   std::error_code ignored;
-  if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder");
+  if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder", flag);
   const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
   if (!fs::is_directory(folder, ignored)) {
-    refuse_output(path, fmt::format("{} is not a folder", folder.string()));
+    refuse_output(path, fmt::format("{} is not a folder", folder.string()), flag);
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    refuse_output(path, fmt::format("folder {}: {}", folder.string(), std::strerror(errno)));
+    refuse_output(path, fmt::format("folder {}: {}", folder.string(), std::strerror(errno)), flag);
+  }
+}
+
+void require_page(const std::string& path, const Inputs& inputs, const std::string& flag) {
+  require_writable(path, ".html", flag);
+  for (const auto& [what, file] : inputs) {
+    std::error_code ignored;
+    if (fs::equivalent(io::parse_spec(file).path, path, ignored))
+      refuse_output(path, fmt::format("that is the file of --{}", what), flag);
   }
 }
 

@@ -15,6 +15,11 @@ namespace remblai::cli {
 Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,
                    std::vector<std::string> other = {});
 
+/// The names of the same columns, where the file has any.
+std::vector<std::string> load_names(const std::string& spec, bool transpose,
+                                    const std::vector<std::string>& skip,
+                                    std::vector<std::string> other = {});
+
 /// Labels of `spec`, one for each of `points` points. `flag` is how the user calls them.
 Labels load_labels(const std::string& spec, const std::string& flag, Index points);
 
@@ -27,7 +32,11 @@ void require_dimension(const std::string& flag, Index columns, const std::string
                        Index dimension);
 
 /// Throws Error unless a file of that name, with that extension, could be written.
-void require_writable(const std::string& path, const std::string& extension);
+void require_writable(const std::string& path, const std::string& extension,
+                      const std::string& flag = "--out");
+
+/// The same for a page (.html), which may not be one of the inputs either.
+void require_page(const std::string& path, const Inputs& inputs, const std::string& flag);
 
 /// A folder of results. Files are written aside and moved into place together; until then the
 /// folder shows nothing of them, and if they never are, a folder that was made for them goes away

@@ -13,6 +13,8 @@
 #include "arguments.h"
 #include "commands.h"
 #include "experiment.h"
+#include "experiment_page.h"
+#include "files.h"
 #include "journal.h"
 #include "progress.h"
 #include "remblai/error.h"
@@ -29,7 +31,7 @@ using namespace experiments;
 constexpr const char* what_to_run = "What to run";
 
 struct Arguments {
-  std::string experiment, data, out;
+  std::string experiment, data, out, page;
   MnistSelection mnist;
   OfficeCaltechSelection office;
   int seeds = 5;
@@ -126,6 +128,7 @@ int run(Arguments arguments) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(fmt::format("--out {}: {}", folder, error.message()));
+  if (!arguments.page.empty()) require_page(arguments.page, {}, "--report");
   const Json about = settings_json(arguments);
   Journal journal(folder + "/journal.jsonl", about, arguments.resume);
   const Interrupt interrupt(false);
@@ -152,10 +155,14 @@ int run(Arguments arguments) {
   }
   const Table table = summarise(experiment, settings, journal);
   write_results(folder, experiment, table, journal, about);
+  if (!arguments.page.empty())
+    io::write_text(arguments.page, page(experiment, settings, table, journal));
   fmt::print("{}", screen(table, colours(stdout)));
   if (!arguments.quiet)
     fmt::print("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n",
                folder);
+  if (!arguments.quiet && !arguments.page.empty())
+    fmt::print("The page for a browser is {}\n", arguments.page);
   if (table.chosen_not_converged == 0) return Exit::success;
   fmt::print(stderr,
              "warning: {} of the fits chosen for the table did not converge; see runs.csv\n",
@@ -183,6 +190,7 @@ void add_reproduce(CLI::App& app, Action& action) {
       ->required();
   add_file(command, "--out", arguments->out,
            "folder for the results [default: reproduce-EXPERIMENT]", "DIR");
+  add_report_file(command, arguments->page);
   add_flag(command, "--resume", arguments->resume, "go on with the run in the output folder",
            group::files);
 

@@ -36,6 +36,15 @@ require_module(HIGHWAY libhwy libhwy-dev)
 require_module(LEMON lemon liblemon-dev)
 require_module(LIBZIP libzip libzip-dev)
 require_module(HDF5 "hdf5-serial;hdf5" libhdf5-dev)
+find_file(
+  REMBLAI_CHART_JS
+  NAMES chart.min.js chart.umd.js
+  PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
+  NO_DEFAULT_PATH
+  DOC "Chart.js 3 or 4, one file, which the reports embed")
+if(NOT REMBLAI_CHART_JS)
+  list(APPEND missing_packages libjs-chart.js)
+endif()
 if(REMBLAI_BUILD_CLI)
   require_package(CLI11 libcli11-dev)
 endif()

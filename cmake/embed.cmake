@@ -1,7 +1,8 @@
-# cmake -DOUTPUT=sample_files.cpp "-DFILES=a|b|c" -P embed.cmake
-# Writes the C++ file that src/sample_files.h declares: the bytes of the files, in the order given.
+# cmake -DOUTPUT=sample_files.cpp -DNAME=sample_files "-DFILES=a|b|c" -P embed.cmake
+# Writes the C++ file that src/NAME.h declares: the bytes of the files, in the order given.
 # They become string literals, which a compiler reads many times faster than lists of numbers.
 string(REPLACE "|" ";" FILES "${FILES}")
+list(LENGTH FILES count)
 set(literals "")
 foreach(file IN LISTS FILES)
   file(READ ${file} bytes HEX)
@@ -12,9 +13,9 @@ endforeach()
 file(
   WRITE ${OUTPUT}
   "// Made by cmake/embed.cmake.\n"
-  "#include \"sample_files.h\"\n\n"
+  "#include \"${NAME}.h\"\n\n"
   "namespace remblai {\n\n"
-  "const std::array<std::string_view, 6>& sample_files() {\n"
-  "  static const std::array<std::string_view, 6> files = {\n${literals}  };\n"
+  "const std::array<std::string_view, ${count}>& ${NAME}() {\n"
+  "  static const std::array<std::string_view, ${count}> files = {\n${literals}  };\n"
   "  return files;\n}\n\n"
   "}  // namespace remblai\n")

@@ -47,6 +47,7 @@ add_executable(
   tests/model_io_test.cpp
   tests/model_test.cpp
   tests/options_test.cpp
+  tests/page_test.cpp
   tests/parallel_test.cpp
   tests/predict_test.cpp
   tests/preprocess_test.cpp
@@ -73,7 +74,8 @@ if(REMBLAI_BUILD_CLI)
   add_executable(
     remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp
                       tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
-                      tests/cli/progress_test.cpp tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
+                      tests/cli/progress_test.cpp tests/cli/report_test.cpp
+                      tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(
     remblai_cli_tests
@@ -117,6 +119,10 @@ if(REMBLAI_BUILD_CLI)
         ${PROJECT_BINARY_DIR}/numpy_opens_model)
     set_tests_properties(Cli.numpy_opens_a_model PROPERTIES SKIP_RETURN_CODE 77 LABELS fast)
   endif()
+
+  add_test(NAME Report.in_a_browser COMMAND ${PROJECT_SOURCE_DIR}/scripts/test-report
+                                            $<TARGET_FILE:remblai_cli> ${PROJECT_BINARY_DIR}/report)
+  set_tests_properties(Report.in_a_browser PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 600)
 
   add_test(NAME Cli.the_quick_start_of_the_readme
            COMMAND bash ${PROJECT_SOURCE_DIR}/tests/cli/readme_quick_start.sh ${PROJECT_SOURCE_DIR}

@@ -27,6 +27,10 @@ void validate(const Problem& problem, const Options& options) {
         fmt::format("target: points have {} coordinates, the source has {}; both need the same "
                     "features (are points in columns? then transpose)",
                     problem.target.dimension(), problem.source.dimension()));
+  if (!problem.features.empty() &&
+      static_cast<Index>(problem.features.size()) != problem.source.dimension())
+    throw Error(fmt::format("features: {} names for {} coordinates; give one name a coordinate",
+                            problem.features.size(), problem.source.dimension()));
 }
 
 // Points of weight zero take no part: no mass, potential -infinity.
@@ -73,6 +77,7 @@ Model fit(const Problem& problem, const Options& options, const Callback& callba
   const int threads = set_threads(options.threads);
   Model model;
   model.options = options;
+  model.features = problem.features;
   model.scaler = fit_scaler(options.preprocess, problem.source, problem.target);
   model.source = {model.scaler.apply(problem.source.points), problem.source.labels,
                   problem.source.probabilities()};

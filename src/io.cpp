@@ -220,6 +220,13 @@ Matrix read_points(const std::string& text, bool transpose,
   return std::move(array.values);
 }
 
+std::vector<std::string> read_names(const std::string& text,
+                                    const std::vector<std::string>& without) {
+  const Spec spec = parse_spec(text);
+  if (format_of(spec.path).read != nullptr) return {};
+  return names_csv(spec.path, spec.name, left_out(spec, without));
+}
+
 Labels read_labels(const std::string& text) {
   const Vector values = read_list(text, "labels");
   for (Index i = 0; i < values.size(); ++i) {

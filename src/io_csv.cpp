@@ -113,6 +113,7 @@ class Table {
   }
 
   std::size_t width() const { return width_; }
+  bool named() const { return !names_.empty(); }
 
  private:
   std::string path_;
@@ -122,6 +123,26 @@ class Table {
   First first_ = First::numbers;
   std::vector<std::string> names_;  ///< empty without a header
 };
+
+std::vector<std::size_t> chosen_columns(const Table& table, const std::string& path,
+                                        const std::string& only,
+                                        const std::vector<std::string>& without) {
+  std::vector<std::size_t> columns;
+  if (!only.empty()) {
+    columns.push_back(table.column(only));
+  } else {
+    std::vector<bool> left_out(table.width(), false);
+    for (const std::string& column : without) left_out[table.column(column)] = true;
+    for (std::size_t i = 0; i < table.width(); ++i) {
+      if (!left_out[i]) columns.push_back(i);
+    }
+  }
+  if (columns.empty()) {
+    throw Error(fmt::format("{}: no column is left besides {}", path,
+                            in_quotes(fmt::format("{}", fmt::join(without, ", ")))));
+  }
+  return columns;
+}
 
 }  // namespace
 
@@ -145,20 +166,7 @@ std::vector<Entry> list_csv(const std::string& path) {
 Array read_csv(const std::string& path, const std::string& only,
                const std::vector<std::string>& without) {
   Table table(path);
-  std::vector<std::size_t> columns;
-  if (!only.empty()) {
-    columns.push_back(table.column(only));
-  } else {
-    std::vector<bool> left_out(table.width(), false);
-    for (const std::string& column : without) left_out[table.column(column)] = true;
-    for (std::size_t i = 0; i < table.width(); ++i) {
-      if (!left_out[i]) columns.push_back(i);
-    }
-  }
-  if (columns.empty()) {
-    throw Error(fmt::format("{}: no column is left besides {}", path,
-                            in_quotes(fmt::format("{}", fmt::join(without, ", ")))));
-  }
+  const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
   std::vector<double> numbers;
   while (table.next()) {
     for (const std::size_t column : columns) numbers.push_back(table.number(column));
@@ -170,6 +178,16 @@ Array read_csv(const std::string& path, const std::string& only,
           .type = "number",
           .shape = {rows, cols},
           .values = Eigen::Map<const Matrix>(numbers.data(), rows, cols)};
+}
+
+std::vector<std::string> names_csv(const std::string& path, const std::string& only,
+                                   const std::vector<std::string>& without) {
+  const Table table(path);
+  std::vector<std::string> names;
+  if (!table.named()) return names;
+  for (const std::size_t column : chosen_columns(table, path, only, without))
+    names.push_back(table.name(column));
+  return names;
 }
 
 }  // namespace remblai::io

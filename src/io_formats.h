@@ -47,6 +47,10 @@ std::string refusal_of_class(const std::string& name, bool is_complex);
 Array read_csv(const std::string& path, const std::string& only,
                const std::vector<std::string>& without);
 
+/// The names of the same columns; empty without a header.
+std::vector<std::string> names_csv(const std::string& path, const std::string& only,
+                                   const std::vector<std::string>& without);
+
 /// Bytes in sequence, from a file or unpacked from one.
 class Reader {
  public:

@@ -89,6 +89,7 @@ void require_consistent(const Model& m) {
       m.target.weights.size() != columns || m.f.size() != rows || m.g.size() != columns ||
       m.metric.origin.size() != d || !optional(m.metric.basis.rows(), d) ||
       !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
+      !optional(static_cast<Index>(m.features.size()), d) ||
       (m.scaler.kind == Preprocess::zscore &&
        (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
     throw Error("the shapes of its arrays do not fit each other");
@@ -154,6 +155,7 @@ Model read_model(const Arrays& arrays) {
     model.fixed_point_residual = residual;
   model.status = {enum_from<Outcome>(meta.at("status").get<std::string>()),
                   meta.at("reason").get<std::string>()};
+  if (meta.contains("features")) meta.at("features").get_to(model.features);
   require_consistent(model);
   return model;
 }
@@ -182,14 +184,15 @@ void save(const Model& model, const std::string& path) {
     arrays["exact_target"] = target;
     arrays["exact_amount"] = amount;
   }
-  const Json meta = {{"program", "remblai"},
-                     {"version", version()},
-                     {"options", options_json(model.options)},
-                     {"status", name(model.status.outcome)},
-                     {"reason", model.status.reason},
-                     {"fixed_point_residual", number(model.fixed_point_residual)},
-                     {"history", history_json(model.history)}};
-  arrays["meta"] = meta.dump();
+  Json meta = {{"program", "remblai"},
+               {"version", version()},
+               {"options", options_json(model.options)},
+               {"status", name(model.status.outcome)},
+               {"reason", model.status.reason},
+               {"fixed_point_residual", number(model.fixed_point_residual)},
+               {"history", history_json(model.history)}};
+  if (!model.features.empty()) meta["features"] = model.features;
+  arrays["meta"] = meta.dump(-1, ' ', false, Json::error_handler_t::replace);
   arrays["format_version"] = whole(format_version);
   io::write_npz(path, arrays);
 }

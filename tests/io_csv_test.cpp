@@ -63,6 +63,16 @@ TEST_F(IoCsvTest, ColumnsCanBeLeftOut) {
                "no column is left besides 'a, 1, b'");
 }
 
+TEST_F(IoCsvTest, NamesOfTheColumnsThatAreTaken) {
+  const std::string table = file("names.csv", "a,\"b, c\",d\n1,2,3\n");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(read_names(table), (Names{"a", "b, c", "d"}));
+  EXPECT_EQ(read_names(table, {table + ":a", table + ":-1"}), Names{"b, c"});
+  EXPECT_EQ(read_names(table + ":d"), Names{"d"});
+  EXPECT_EQ(read_names(file("numbers.csv", "1,2\n3,4\n")), Names{});
+  EXPECT_EQ(read_names(data("io_points_f8_little.npy")), Names{});
+}
+
 TEST_F(IoCsvTest, AHeaderHasNoNumbersOrCountsThemFromZero) {
   const Matrix expected = (Matrix(1, 3) << 4, 5, 6).finished();
   for (const std::string header :

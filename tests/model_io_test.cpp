@@ -191,6 +191,21 @@ TEST_F(ModelIo, given_matrices_weights_and_missing_labels) {
   expect_round_trip(problem, options);
 }
 
+TEST_F(ModelIo, names_of_features) {
+  Problem problem = small_problem();
+  problem.features = {"height", "<b>", "", "caf\xc3\xa9", "\xff"};
+  save(fit(problem, quick()), path("model.npz"));
+  problem.features[4] = "\xef\xbf\xbd";  // what is no UTF-8 cannot come back
+  EXPECT_EQ(load(path("model.npz")).features, problem.features);
+  problem.features.pop_back();
+  EXPECT_TRUE(test::contains(test::message_of([&] { fit(problem, quick()); }),
+                             "features: 4 names for 5 coordinates"));
+  Model model = small_model();
+  model.features = {"one"};
+  save(model, path("model.npz"));
+  EXPECT_TRUE(test::contains(test::message_of([&] { load(path("model.npz")); }), "do not fit"));
+}
+
 TEST_F(ModelIo, labels_of_any_sign_and_size) {
   Problem problem = small_problem();
   problem.source.labels(0) = -(std::int64_t{1} << 53);

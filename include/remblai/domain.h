@@ -2,6 +2,7 @@
 // metric.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Problem {
   Domain target;
   Matrix prior;   ///< d x d, symmetric positive definite; read when Options::prior is `given`
   Matrix metric;  ///< d x d, symmetric positive definite; read when Options::metric is `given`
+  std::vector<std::string> features = {};  ///< a name for each coordinate, or empty
 };
 
 /// The places of the positive entries.

@@ -51,6 +51,11 @@ std::vector<Array> list(const std::string& path);
 Matrix read_points(const std::string& spec, bool transpose = false,
                    const std::vector<std::string>& without = {});
 
+/// The names of the columns that read_points takes from a .csv or .tsv with a header; empty for
+/// other files.
+std::vector<std::string> read_names(const std::string& spec,
+                                    const std::vector<std::string>& without = {});
+
 /// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
 Labels read_labels(const std::string& spec);
 

@@ -72,6 +72,7 @@ struct Model {
   double fixed_point_residual = std::numeric_limits<double>::quiet_NaN();
   std::vector<Step> history;
   Status status;
+  std::vector<std::string> features = {};  ///< names of the coordinates, or empty
 };
 
 /// The transport plan, m x n, made from the potentials (or from the exact plan).

@@ -11,6 +11,7 @@
 #include "remblai/model.h"
 #include "remblai/model_io.h"
 #include "remblai/options.h"
+#include "remblai/page.h"
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
 #include "remblai/report.h"

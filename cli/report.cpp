@@ -1,0 +1,111 @@
+// remblai report: what a saved model holds, as one page for a browser.
+// Numbers come from the model alone; labels may be given to score and to show.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "arguments.h"
+#include "commands.h"
+#include "files.h"
+#include "progress.h"
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/model_io.h"
+#include "remblai/page.h"
+#include "remblai/predict.h"
+#include "remblai/threads.h"
+
+namespace remblai::cli {
+namespace {
+
+struct Arguments {
+  std::string model, out, target_labels, image_size = "auto", title;
+  bool quiet = false;
+  Options options;  // only what was given on the command line counts
+};
+
+void read_image_size(const std::string& text, PageOptions& page) {
+  if (text == "auto") return;
+  page.images = text != "none";
+  if (!page.images) return;
+  const char* end = text.data() + text.size();
+  const auto rows = std::from_chars(text.data(), end, page.image_size.rows);
+  const bool crossed = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
+  const auto cols = std::from_chars(crossed ? rows.ptr + 1 : end, end, page.image_size.cols);
+  if (!crossed || cols.ec != std::errc() || cols.ptr != end || page.image_size.rows < 1 ||
+      page.image_size.cols < 1)
+    throw Error(fmt::format(
+        "--image-size: '{}' is not a size; write rows x columns like 28x28, auto or none", text));
+}
+
+int run(const Arguments& arguments, const CLI::App& command) {
+  const Stopwatch watch;
+  const std::string out =
+      arguments.out.empty()
+          ? std::filesystem::path(arguments.model).replace_extension(".html").string()
+          : arguments.out;
+  PageOptions page;
+  read_image_size(arguments.image_size, page);
+  if (!arguments.title.empty()) page.title = arguments.title;
+  Report report;
+  report.inputs = {{"model", arguments.model}};
+  if (!arguments.target_labels.empty())
+    report.inputs.emplace_back("target-labels", arguments.target_labels);
+  require_page(out, report.inputs, "--out");
+
+  std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
+  Model model = load(arguments.model);
+  if (command.count("--threads")) model.options.threads = arguments.options.threads;
+  model.options.validate();
+  set_threads(model.options.threads);
+  if (!arguments.target_labels.empty())
+    page.target_labels =
+        load_labels(arguments.target_labels, "--target-labels", model.target.size());
+  line.reset();
+  line.emplace(arguments.quiet, watch, "writing the page");
+  if (page.target_labels.size() > 0 && model.source.labelled()) {
+    page.predicted = predict(model, model.scaler.undo(model.target.points));
+    report.target_accuracy = accuracy(page.predicted, page.target_labels);
+  }
+  io::write_text(out, to_html(model, report, page));
+  line.reset();
+  if (!arguments.quiet) fmt::print("the page for a browser is {}\n", out);
+  return Exit::success;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& command =
+      *app.add_subcommand("report", "show a model on one page for a browser, without a network");
+  command.add_option("MODEL", arguments->model, "what fit or adapt saved")
+      ->type_name("FILE")
+      ->required();
+  add_file(command, "--out", arguments->out,
+           "the page, an .html file [default: the model's name with .html]");
+  add_file(command, "--target-labels", arguments->target_labels,
+           "true labels of the target points, to score and to show");
+  command
+      .add_option("--image-size", arguments->image_size,
+                  "rows and columns of the images that points are, like 28x28; auto recognises "
+                  "square ones")
+      ->type_name("auto|none|RxC")
+      ->default_str(arguments->image_size)
+      ->group(group::method);
+  command.add_option("--title", arguments->title, "heading of the page")
+      ->type_name("TEXT")
+      ->group(group::method);
+  add_options(command, arguments->options, {"threads"}, "the model's own");
+  add_quiet(command, arguments->quiet);
+  add_help(command);
+  command.callback([arguments, &action, &command] {
+    action = [arguments, &command] { return run(*arguments, command); };
+  });
+}
+
+}  // namespace remblai::cli

@@ -1,0 +1,418 @@
+// The page of a model: its numbers against their definitions, its words, and hostile names.
+#include "remblai/page.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "json.h"
+#include "linalg.h"
+#include "page_data.h"
+#include "page_shell.h"
+#include "png.h"
+#include "remblai/fit.h"
+#include "remblai/map.h"
+#include "remblai/predict.h"
+#include "remblai/sample.h"
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+using test::contains;
+using test::message_of;
+using test::small_problem;
+
+Model small_model(Options options = {}) {
+  Problem problem = small_problem();
+  problem.target.labels = {};
+  return fit(problem, options);
+}
+
+/// What stands between the tags of the data, as a browser would read it.
+std::string raw_data(const std::string& page) {
+  const std::string open = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = page.find(open) + open.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+Json data_of(const Model& model, const PageOptions& options = {}, const Report& report = {}) {
+  return Json::parse(raw_data(to_html(model, report, options)));
+}
+
+/// The first block of a kind; null when there is none.
+Json block(const Json& data, const std::string& kind) {
+  for (const Json& section : data["sections"])
+    for (const Json& one : section["blocks"])
+      if (one["kind"] == kind) return one;
+  return nullptr;
+}
+
+std::string warnings(const Json& data) {
+  return data["warnings"].dump();
+}
+
+TEST(Page, HasEverySectionAndNeedsNothing) {
+  const Model model = small_model();
+  Report report;
+  report.test_accuracy = 0.875;
+  const std::string page = to_html(model, report);
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_TRUE(contains(page, "default-src 'none'"));
+  for (const char* link : {"src=\"", "<link", "@import", "fetch(", "XMLHttpRequest"})
+    EXPECT_FALSE(contains(page, link)) << link;
+  for (const char* mark : {"{{title}}", "{{style}}", "{{data}}", "{{chart.js}}", "{{script}}"})
+    EXPECT_FALSE(contains(page, mark)) << mark;
+  const Json data = Json::parse(raw_data(page));
+  std::vector<std::string> headings;
+  for (const Json& section : data["sections"]) headings.push_back(section["heading"]);
+  EXPECT_EQ(headings, (std::vector<std::string>{"Accuracy", "Where the mass goes", "The points",
+                                                "Strongest pairs", "The learned metric",
+                                                "Convergence", "Settings"}));
+  EXPECT_TRUE(contains(data["verdict"], "converged")) << data["verdict"];
+  EXPECT_TRUE(contains(data["verdict"], "87.5 %")) << data["verdict"];
+  EXPECT_TRUE(contains(data["asked"], "30 labelled source points of 2 classes")) << data["asked"];
+  EXPECT_EQ(data["warnings"].size(), 0u) << warnings(data);
+  EXPECT_EQ(to_html(model, report), page) << "the same bytes every time";
+}
+
+TEST(Page, HostileNamesStayText) {
+  const std::string evil = "</script><img src=x onerror=alert(1)>&amp;\xe2\x80\xa8\"'";
+  Problem problem = small_problem();
+  problem.target.labels = {};
+  problem.features = {evil, "<b>", "caf\xe9", "\xff\xfe", ""};
+  const Model model = fit(problem);
+  PageOptions options;
+  options.title = evil;
+  options.asked = evil;
+  options.verdict = evil;
+  options.class_names = {{3, evil}, {7, "\xc3\xe2\x80\xae"}};
+  options.scores = {{evil, 0.5, evil}};
+  Report report;
+  report.inputs = {{evil, evil}};
+  const std::string page = to_html(model, report, options);
+  EXPECT_FALSE(contains(page, "<img"));
+  EXPECT_FALSE(contains(page, "</script><"));
+  EXPECT_FALSE(contains(page, "\xff"));
+  const std::string raw = raw_data(page);
+  for (const char* part : {"<", ">", "&", "\xe2\x80\xa8"})
+    EXPECT_FALSE(contains(raw, part)) << part;
+  const Json data = Json::parse(raw);
+  EXPECT_EQ(data["title"], evil) << "and nothing of it is lost";
+  EXPECT_EQ(block(data, "heat")["rows"][0], evil);
+  EXPECT_EQ(block(data, "heat")["rows"][1], "\xef\xbf\xbd\xef\xbf\xbd")
+      << "nothing is turned around";
+  EXPECT_TRUE(contains(page, "<title>&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;"));
+}
+
+TEST(Page, TheSpectrumIsThatOfTheMetric) {
+  for (const Index d : {5, 60}) {  // 60 > 30 + 20: the data span less than the whole
+    Problem problem = small_problem(30, 20, d);
+    const Model model = fit(problem);
+    const MetricView view = view_metric(model, 3);
+    const Matrix a = model.metric.matrix();
+    const Vector expected = linalg::eigenvalues(a);
+    std::vector<double> found;
+    for (const double value : view.eigenvalues) found.push_back(value * view.mean);
+    found.resize(static_cast<std::size_t>(d), view.outside * view.mean);
+    std::sort(found.begin(), found.end());
+    for (Index k = 0; k < d; ++k)
+      EXPECT_NEAR(found[static_cast<std::size_t>(k)], expected[k], 1e-9 * expected[d - 1]) << d;
+    EXPECT_NEAR(view.mean, a.trace() / static_cast<double>(d), 1e-10 * view.mean);
+    EXPECT_EQ(view.outside_count, d - model.metric.rank());
+    for (Index k = 0; k < d; ++k)
+      EXPECT_NEAR(view.stretch[k], std::sqrt(a(k, k) / view.mean), 1e-9);
+    for (Index k = 0; k < view.most.rows(); ++k) {
+      const Vector axis = view.most.row(k).transpose();
+      EXPECT_LT((a * axis - view.eigenvalues[k] * view.mean * axis).norm(), 1e-8 * view.mean);
+    }
+    const Vector least = view.least.row(0).transpose();
+    const double smallest = view.eigenvalues[view.eigenvalues.size() - 1] * view.mean;
+    EXPECT_LT((a * least - smallest * least).norm(), 1e-8 * view.mean);
+  }
+}
+
+TEST(Page, FeaturesByNameInOrderOfTheirStretch) {
+  Problem problem = small_problem();
+  problem.features = {"alcohol", "ash", "hue", "acid", "still"};
+  problem.source.points.col(4).setConstant(2);
+  problem.target.points.col(4).setConstant(2);
+  const Model model = fit(problem);
+  const MetricView view = view_metric(model, 2);
+  ASSERT_EQ(view.by_stretch.size(), 4u) << "a feature that never varies is left out";
+  for (std::size_t k = 1; k < 4; ++k)
+    EXPECT_LE(view.stretch[view.by_stretch[k - 1]], view.stretch[view.by_stretch[k]]);
+  const Json bars = block(data_of(model), "bars");
+  EXPECT_EQ(bars["labels"][0], problem.features[static_cast<std::size_t>(view.by_stretch[3])]);
+  EXPECT_FALSE(contains(bars.dump(), "still"));
+}
+
+TEST(Page, MassFromClassToClassIsThatOfThePlan) {
+  for (const double lambda : {0.2, 0.0}) {
+    Problem problem = small_problem();
+    problem.source.weights = test::random_weights(30, 5);
+    problem.source.weights[3] = 0;
+    problem.target.weights = test::random_weights(40, 6);
+    const Model model = fit(problem, {.lambda = lambda, .steps = 5, .tolerance = 1e-9});
+    const PlanView view = view_plan(model, problem.target.labels, {.pairs = 5});
+    EXPECT_NEAR(view.mass.sum(), 1, 1e-12);
+    const Matrix g = plan(model);
+    Matrix expected = Matrix::Zero(2, 2);
+    for (Index i = 0; i < 30; ++i)
+      for (Index j = 0; j < 40; ++j) expected(i % 2, j % 2) += g(i, j);
+    EXPECT_LT(test::difference(view.mass, expected), 1e-6) << lambda;
+    ASSERT_EQ(view.pairs.size(), 5u);
+    EXPECT_NEAR(view.pairs[0].mass, g.maxCoeff(), 1e-9);
+    for (const Pair& pair : view.pairs) {
+      EXPECT_NEAR(g(pair.source, pair.target), pair.mass, 1e-9);
+      EXPECT_NEAR(pair.share, pair.mass / model.source.weights[pair.source], 1e-9);
+    }
+  }
+}
+
+TEST(Page, FewRowsOfALargePlanStillSumToOne) {
+  const Model model = small_model();
+  const PlanView view = view_plan(model, predict(model, model.target.points), {.rows = 7});
+  EXPECT_EQ(view.rows, 7);
+  EXPECT_NEAR(view.mass.sum(), 1, 1e-12);
+}
+
+TEST(Page, ManyClassesAreShownTogether) {
+  const Classes few = group_classes(Labels{{5, 3, 5, -1}}, 3);
+  EXPECT_EQ(few.shown, (Labels{{-1, 3, 5}}));
+  EXPECT_FALSE(few.others);
+  const Classes two = group_classes(Labels{{5, 3, 5, -1, 9, 9}}, 2);
+  EXPECT_EQ(two.shown, (Labels{{5, 9}}));
+  EXPECT_EQ(two.size(), 3);
+  EXPECT_EQ(two.index(9), 1);
+  EXPECT_EQ(two.index(3), 2);
+  Problem problem = small_problem(60, 50, 3);
+  for (Index i = 0; i < 60; ++i) problem.source.labels[i] = i;
+  problem.target.labels = {};
+  const Json data = data_of(fit(problem));
+  EXPECT_EQ(block(data, "heat")["rows"].size(), 25u);
+  EXPECT_EQ(block(data, "heat")["rows"][24], "others");
+  EXPECT_EQ(block(data, "scatter")["classes"].size(), 25u);
+}
+
+TEST(Page, LongHistoriesAreThinned) {
+  Model model = small_model();
+  model.history.resize(5000, model.history[0]);
+  for (int k = 0; k < 5000; ++k) model.history[static_cast<std::size_t>(k)].step = k + 1;
+  const Json data = data_of(model);
+  int curves = 0;
+  for (const Json& section : data["sections"])
+    for (const Json& one : section["blocks"]) {
+      if (one["kind"] != "lines" || one["x_title"] != "step") continue;
+      ++curves;
+      EXPECT_EQ(one["x"].size(), 400u);
+      EXPECT_EQ(one["x"].front(), 1);
+      EXPECT_EQ(one["x"].back(), 5000);
+    }
+  EXPECT_EQ(curves, 4);
+}
+
+TEST(Page, SamplesAreTheSameAndOfEveryKind) {
+  const Vector weights = Vector::Ones(4000);
+  const std::vector<Index> rows = sampled_rows(weights, 400);
+  EXPECT_EQ(rows.size(), 400u);
+  EXPECT_EQ(rows, sampled_rows(weights, 400));
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+  EXPECT_EQ(std::adjacent_find(rows.begin(), rows.end()), rows.end());
+  std::vector<int> met(10, 0);
+  for (const Index row : rows) ++met[static_cast<std::size_t>(row % 10)];
+  EXPECT_GT(*std::min_element(met.begin(), met.end()), 10) << "labels may come in turns of ten";
+  EXPECT_EQ(sampled_rows(Vector{{0, 1, 0, 2}}, 3), (std::vector<Index>{1, 3}));
+}
+
+TEST(Page, OnAPlaneTheProjectionKeepsDistances) {
+  for (const double lambda : {0.3, 0.0}) {
+    const Model model = fit(small_problem(12, 15, 2), {.lambda = lambda});
+    const Projection view = project(model, 400);
+    const auto between = [](const Matrix& a, const Matrix& b) {
+      Matrix out(a.rows(), b.rows());
+      for (Index i = 0; i < a.rows(); ++i)
+        for (Index j = 0; j < b.rows(); ++j) out(i, j) = (a.row(i) - b.row(j)).norm();
+      return out;
+    };
+    const Matrix expected = model.metric.distances(model.source.points, model.target.points);
+    EXPECT_LT(test::difference(between(view.source_at, view.target_at), expected), 1e-8);
+    const Matrix moved = model.metric.distances(map(model), model.target.points);
+    EXPECT_LT(test::difference(between(view.mapped_at, view.target_at), moved), 1e-8);
+    EXPECT_NEAR(view.shares[0] + view.shares[1], 1, 1e-9);
+    EXPECT_GE(view.shares[0], view.shares[1]);
+  }
+}
+
+TEST(Page, UnknownTargetLabelsAreCalledPredicted) {
+  const Model model = small_model();
+  const Json predicted = data_of(model);
+  EXPECT_TRUE(contains(block(predicted, "heat").dump(), "predicted"));
+  EXPECT_TRUE(block(predicted, "scatter")["predicted"]);
+  PageOptions options;
+  options.target_labels = small_problem().target.labels;
+  const Json known = data_of(model, options);
+  EXPECT_FALSE(contains(block(known, "heat").dump(), "predicted"));
+  options.target_labels = Labels::Ones(3);
+  EXPECT_TRUE(contains(message_of([&] { to_html(model, {}, options); }), "3 labels for 40"));
+}
+
+TEST(Page, WithoutSourceLabelsItSaysSo) {
+  Problem problem = small_problem();
+  problem.source.labels = problem.target.labels = {};
+  const Json data = data_of(fit(problem));
+  EXPECT_TRUE(contains(data.dump(), "have no labels"));
+  EXPECT_TRUE(block(data, "heat").is_null());
+  EXPECT_EQ(block(data, "scatter")["classes"].size(), 0u);
+  problem.target.labels = small_problem().target.labels;
+  EXPECT_TRUE(block(data_of(fit(problem)), "heat").is_null()) << "labels of the target alone";
+}
+
+TEST(Page, WarnsInPlainWords) {
+  Problem problem = small_problem();
+  problem.target.labels = {};
+  const auto said = [&](const Options& options, const PageOptions& page = {}) {
+    return warnings(data_of(fit(problem, options), page));
+  };
+  EXPECT_EQ(said({}), "[]");
+  EXPECT_TRUE(contains(said({.steps = 1}), "did not converge"));
+  EXPECT_TRUE(contains(said({.steps = 1}), "--steps"));
+  EXPECT_TRUE(contains(said({.ridge = 50}), "ridge dominates"));
+  EXPECT_FALSE(contains(said({.ridge = 0.01}), "ridge dominates"));
+  EXPECT_TRUE(contains(said({.lambda = 100}), "hardly depends"));
+  PageOptions page;
+  page.predicted = Labels::Constant(40, 3);
+  EXPECT_TRUE(contains(said({}, page), "Class 7 receives no mass"));
+  page.target_labels = Labels::Constant(40, 3);
+  page.target_labels[0] = 9;
+  EXPECT_TRUE(contains(said({}, page), "Class 7 of the source is not in the target"));
+  EXPECT_TRUE(contains(said({}, page), "Class 9 of the target has no source point"));
+  problem.source.labels.setConstant(3);
+  EXPECT_TRUE(contains(said({}), "same label"));
+}
+
+TEST(Page, TheRidgeIsWeighedWhereThereAreData) {
+  // Scaled, so that no factor of the units can be forgotten.
+  Problem problem = small_problem(20, 20, 5);
+  problem.source.points *= 1000;
+  problem.target.points *= 1000;
+  const Model model = fit(problem, {.ridge = 50});
+  const Step& last = model.history.back();
+  const double share = last.ridge_term / (last.ridge_term + last.transport_cost);
+  EXPECT_TRUE(contains(warnings(data_of(model)),
+                       "takes " + std::to_string(std::lround(100 * share)) + " %"))
+      << share << warnings(data_of(model));
+  // A thousand coordinates that never vary are none of the data's business.
+  problem.source.points.conservativeResize(20, 1000);
+  problem.target.points.conservativeResize(20, 1000);
+  problem.source.points.rightCols(995).setZero();
+  problem.target.points.rightCols(995).setZero();
+  const Model wide = fit(problem, {.ridge = 1});
+  EXPECT_GT(wide.history.back().ridge_term, 2 * wide.history.back().transport_cost);
+  EXPECT_FALSE(contains(warnings(data_of(wide)), "ridge dominates")) << warnings(data_of(wide));
+}
+
+TEST(Page, HistoryMayHoldWhatIsNoNumber) {
+  Model model = small_model();
+  ASSERT_GT(model.history.size(), 1u);
+  model.history[0].objective = std::numeric_limits<double>::quiet_NaN();
+  model.history[0].source_error = 0;  // has no logarithm
+  model.status = {Outcome::diverged, "the numbers went wrong"};
+  const Json data = data_of(model);
+  const Json lines = block(data, "lines");
+  EXPECT_TRUE(contains(warnings(data), "the numbers went wrong"));
+  EXPECT_TRUE(contains(data["verdict"], "broke down"));
+  EXPECT_FALSE(data["good"]);
+  bool null_found = false;
+  for (const Json& section : data["sections"])
+    for (const Json& one : section["blocks"])
+      if (one["kind"] == "lines" && one["title"] == "Objective")
+        null_found = one["series"][0]["values"][0].is_null();
+  EXPECT_TRUE(null_found);
+  model.history.clear();
+  EXPECT_NO_THROW(data_of(model));
+}
+
+TEST(Page, OddSizes) {
+  const auto shows = [](const Problem& problem, const Options& options = {}) {
+    const Json data = data_of(fit(problem, options));
+    return !block(data, "scatter").is_null() && data["sections"].size() >= 4;
+  };
+  EXPECT_TRUE(shows(small_problem(1, 1, 2))) << "one point";
+  EXPECT_TRUE(shows(small_problem(5, 4, 300))) << "many more features than points";
+  EXPECT_TRUE(shows(small_problem(), {.lambda = 0}));
+  for (const MetricChoice metric :
+       {MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse})
+    EXPECT_TRUE(shows(small_problem(), {.metric = metric}));
+  EXPECT_TRUE(shows(small_problem(), {.preprocess = Preprocess::zscore}));
+  EXPECT_TRUE(shows(small_problem(), {.preprocess = Preprocess::l2}));
+  Problem line = small_problem(9, 8, 2);
+  line.source.points.conservativeResize(9, 1);
+  line.target.points.conservativeResize(8, 1);
+  EXPECT_TRUE(shows(line)) << "one feature";
+  Problem same = small_problem(6, 7, 3);
+  same.source.points.setConstant(1);
+  same.target.points.setConstant(1);
+  EXPECT_TRUE(shows(same, {.metric = MetricChoice::identity})) << "all points in one place";
+  Problem huge = small_problem();
+  huge.source.points *= 1e90;
+  huge.target.points *= 1e90;
+  EXPECT_TRUE(shows(huge));
+  EXPECT_TRUE(contains(message_of([] { to_html(Model{}, {}, {}); }), "no plan"));
+}
+
+TEST(Page, ImagesAreRecognised) {
+  const Sample digits = mnist_sample();
+  Problem problem;
+  problem.source.points = digits.source.points.topRows(80);
+  problem.source.labels = digits.source.labels.head(80);
+  problem.target.points = digits.target.points.topRows(80);
+  const Options quick{.steps = 1, .tolerance = 1e-2};
+  Model model = fit(problem, quick);
+  EXPECT_EQ(image_size(model, {}).rows, 28);
+  const std::string page = to_html(model, {}, {});
+  EXPECT_LT(page.size(), 2'000'000u);
+  const Json data = Json::parse(raw_data(page));
+  EXPECT_FALSE(block(data, "pairs").is_null());
+  EXPECT_TRUE(block(data, "pictures")["sheet"]["uri"].get<std::string>().starts_with(
+      "data:image/png;base64,iVBORw0KGgo"));
+  EXPECT_TRUE(block(data, "scatter")["clouds"][1].contains("sheet"));
+  PageOptions options;
+  options.images = false;
+  EXPECT_TRUE(block(data_of(model, options), "pairs").is_null());
+  options = {};
+  options.image_size = {14, 56};
+  EXPECT_EQ(block(data_of(model, options), "pairs")["sources"]["width"], 56);
+  options.image_size = {28, 27};
+  EXPECT_TRUE(contains(message_of([&] { to_html(model, {}, options); }), "28 x 27"));
+  // The same numbers in another order are no image; nor is a table with names or negative numbers.
+  std::mt19937 engine(1);
+  std::vector<Index> order(784);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+  std::shuffle(order.begin(), order.end(), engine);
+  Model shuffled = model;
+  shuffled.source.points = Matrix(model.source.points(Eigen::all, order));
+  EXPECT_EQ(image_size(shuffled, {}).rows, 0);
+  Model negative = model;
+  negative.source.points.array() -= 0.5;
+  EXPECT_EQ(image_size(negative, {}).rows, 0);
+  model.features.assign(784, "x");
+  EXPECT_EQ(image_size(model, {}).rows, 0);
+}
+
+TEST(Page, PicturesAreWhatTheStandardSays) {
+  const std::string file = png({2, 1, 1, {0, 255}});
+  EXPECT_EQ(file.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  EXPECT_EQ(file.substr(12, 4), "IHDR");
+  EXPECT_EQ(file.substr(16, 13), std::string("\0\0\0\2\0\0\0\1\x08\0\0\0\0", 13));
+  // What every file ends in, with its checksum.
+  EXPECT_EQ(file.substr(file.size() - 12), std::string("\0\0\0\0IEND\xae\x42\x60\x82", 12));
+  for (const int width : {1, 2, 3}) {
+    const Picture picture{width, 1, 4, std::vector<std::uint8_t>(4u * width, 7)};
+    EXPECT_EQ((data_uri(picture).size() - 22) % 4, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace remblai
