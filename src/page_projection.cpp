@@ -24,8 +24,9 @@ Projection project(const Model& model, Index most_points) {
   view.source = sampled_rows(model.source.weights, most_points);
   view.target = sampled_rows(model.target.weights, most_points);
   const Matrix source = model.source.points(view.source, Eigen::all);
-  view.mapped = model.lambda > 0 ? barycentres(model, Direction::forward, source)
-                                 : Matrix(source_barycentres(model)(view.source, Eigen::all));
+  view.mapped = model.lambda > 0
+                    ? barycentres(model, Direction::forward, source)
+                    : Matrix(own_barycentres(model, Direction::forward)(view.source, Eigen::all));
   Matrix x = model.metric.embed(source);
   Matrix z = model.metric.embed(model.target.points(view.target, Eigen::all));
   Matrix moved = model.metric.embed(view.mapped);
