@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -41,8 +44,8 @@ std::tuple<Model, nb::object> fit_model(
     const MatrixIn& source, const MatrixIn& target, const std::optional<LabelsIn>& source_labels,
     const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
     const std::optional<VectorIn>& target_weights, const std::optional<MatrixIn>& prior,
-    const std::optional<MatrixIn>& metric, const nb::dict& keywords, nb::object callback,
-    const Model* start) {
+    const std::optional<MatrixIn>& metric, const std::vector<std::string>& features,
+    const nb::dict& keywords, nb::object callback, const Model* start) {
   const Options options = options_from(keywords);
   Watch watch(std::move(callback));
   Model model = unlocked([&] {
@@ -53,6 +56,7 @@ std::tuple<Model, nb::object> fit_model(
                       value_or_empty<Vector>(target_weights)};
     problem.prior = value_or_empty<Matrix>(prior);
     problem.metric = value_or_empty<Matrix>(metric);
+    problem.features = features;
     return fit(
         problem, options, [&](const Progress& progress) { return watch(progress); }, start);
   });
@@ -91,6 +95,16 @@ std::optional<nb::tuple> exact_of(const Model& model) {
     amount[k] = mass.amount;
   }
   return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
+}
+
+// With its accuracy, where labels are known.
+std::string page_of(const Model& model, PageOptions page) {
+  Report report;
+  if (page.target_labels.size() == model.target.size() && model.source.labelled()) {
+    page.predicted = predict(model, model.scaler.undo(model.target.points));
+    report.target_accuracy = accuracy(page.predicted, page.target_labels);
+  }
+  return to_html(model, report, page);
 }
 
 void bind_model(nb::module_& core) {
@@ -135,6 +149,22 @@ void bind_model(nb::module_& core) {
       .def(
           "report", [](const Model& m) { return to_json(m, {}); },
           "the report of the command line, as JSON")
+      .def(
+          "html",
+          [](const Model& m, const std::string& title, const std::optional<LabelsIn>& target_labels,
+             const std::map<std::int64_t, std::string>& class_names) {
+            PageOptions page;
+            page.title = title;
+            page.target_labels = value_or_empty<Labels>(target_labels);
+            page.class_names = class_names;
+            return unlocked([&] { return page_of(m, page); });
+          },
+          "title"_a = PageOptions().title, "target_labels"_a = nb::none(),
+          "class_names"_a = std::map<std::int64_t, std::string>(),
+          "the page of `remblai report`; labels of the target points score and colour it")
+      .def_prop_ro(
+          "features", [](const Model& m) { return m.features; },
+          "names of the features, or an empty list")
       .def(
           "plan", [](const Model& m) { return give(unlocked([&] { return plan(m); })); },
           "the transport plan, m x n")
@@ -373,7 +403,8 @@ NB_MODULE(_core, core) {
   core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
            "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
-           "options"_a = nb::dict(), "callback"_a = nb::none(), "start"_a = nb::none(),
+           "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
+           "callback"_a = nb::none(), "start"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
   core.def(
       "load",

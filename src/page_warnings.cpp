@@ -82,7 +82,9 @@ void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
     list.push_back(
         {"The plan hardly depends on the points: every source point spreads over nearly the whole "
          "target, and all of them move to about the same place. Labels rest on small differences.",
-         fmt::format("Lower --lambda, which is {:g}.", model.options.lambda)});
+         fmt::format("That may be right where only the shares of the classes differ. To carry "
+                     "points to points like them, lower --lambda, which is {:g}.",
+                     model.options.lambda)});
   if (!last.inner_converged && model.status.converged())
     list.push_back({"The last plan misses its tolerance.", "Raise --tolerance or --lambda."});
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import pathlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -104,6 +106,7 @@ class GroundMetric(BaseEstimator):
         if unit is not None:
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
         arrays.update(verbose=self.verbose, keywords=keywords, names=NAMES)
+        arrays["features"] = getattr(self, "feature_names_in_", ())
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
             return run(Xs, Xt, **arrays, start=start)
@@ -203,6 +206,19 @@ class GroundMetric(BaseEstimator):
         if "_made" in state:
             state["_made"] = {}
         return state
+
+    def report(self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = "") -> None:
+        """Writes the page of `remblai report`: one file for a browser. `yt`, the true labels of the
+        target points, are shown and scored."""
+        check_is_fitted(self, "model_")
+        page = {"title": title} if title else {}
+        path = pathlib.Path(path)
+        unfinished = path.with_name(path.name + ".tmp")
+        unfinished.write_text(self.model_.html(**page, **self._labels_to_show(yt)), encoding="utf-8")
+        unfinished.replace(path)
+
+    def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
+        return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt")}
 
     def get_mahalanobis_matrix(self) -> _checks.Float:
         """A, as in metric-learn."""

@@ -315,6 +315,18 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "knn_metric": self.knn_metric}
 
+    def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
+        if self._whole:
+            return super()._labels_to_show(yt)
+        names = dict(enumerate(map(str, self.classes_)))
+        if yt is None:
+            return {"class_names": names}
+        given = _checks.of_points(yt, len(self.model_.g), "yt")
+        places = np.searchsorted(self.classes_, given).clip(max=len(self.classes_) - 1)
+        if not np.all(self.classes_[places] == given):
+            raise ValueError(f"yt: labels that the source has not; it has {list(self.classes_)}")
+        return {"class_names": names, "target_labels": places.astype(np.int64)}
+
     @property
     def mapped_(self) -> _checks.Float:
         """The source points, moved into the target domain."""

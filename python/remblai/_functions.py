@@ -65,6 +65,7 @@ def fit(
     _checks.require_known(keywords, list(DEFAULTS))
     if start is not None and not isinstance(start, _core.Model):
         raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
+    names = getattr(Xs, "columns", ())
     Xs, Xt = _checks.points(Xs, "Xs"), _checks.points(Xt, "Xt")
     _checks.same_features(Xs, Xt)
     model, error = run(
@@ -74,6 +75,7 @@ def fit(
         yt=_checks.labels(yt, len(Xt), "yt"),
         source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
         target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
+        features=names,
         callback=callback,
         start=start,
         verbose=verbose,
@@ -95,6 +97,7 @@ def run(
     yt: Any = None,
     source_weights: Any = None,
     target_weights: Any = None,
+    features: Any = (),
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
     verbose: bool | int = False,
@@ -124,6 +127,7 @@ def run(
                 target_weights,
                 matrices.get("prior"),
                 matrices.get("metric"),
+                [str(name) for name in features],
                 keywords,
                 watch,
                 start,

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import ot
+import pandas
 import pytest
 from conftest import shifted
 from sklearn.base import clone
@@ -232,3 +233,24 @@ def test_warm_start(domains):
         warm.fit(Xs=Xs[1:], Xt=Xt)
     with pytest.raises(ValueError, match="start: "):
         remblai.fit(Xs=Xs, Xt=Xt, start=warm.model_)
+
+
+def test_a_page_for_a_browser(domains, tmp_path):
+    Xs, ys, Xt, yt = domains
+    columns = ["length", "width", "<b>"]
+    source, target = (pandas.DataFrame(X, columns=columns) for X in (Xs, Xt))
+    fitted = GroundMetricTransport().fit(Xs=source, ys=ys, Xt=target)
+    fitted.report(tmp_path / "page.html", yt=yt, title="Fruit")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>Fruit</title>" in page and "length" in page and "<b>" not in page
+    assert "of the target points get the right label" in page
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    assert remblai.fit(Xs=source, Xt=target).features == columns
+    names = np.array(["apple", "pear", "plum"])
+    classifier = remblai.GroundMetricClassifier().fit(source, names[ys], Xt=target)
+    classifier.report(tmp_path / "page.html", yt=names[yt])
+    assert "plum" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="labels that the source has not"):
+        classifier.report(tmp_path / "page.html", yt=np.array(["quince"] * len(Xt)))
+    with pytest.raises(ValueError, match="yt: 5 labels"):
+        fitted.report(tmp_path / "page.html", yt=yt[:5])
