@@ -39,12 +39,12 @@ struct Scored {
   }
 };
 
-Scored load_test(const Arguments& arguments, Index dimension) {
+Scored load_test(const Arguments& arguments, const Problem& problem) {
   Scored test;
   if (arguments.test.empty()) return test;
-  test.points = load_points(arguments.test, arguments.fit.transpose, arguments.fit.skip,
-                            {arguments.test_labels});
-  require_dimension("--test", test.points.cols(), "--source", dimension);
+  test.points = load_points_like({"--source", problem.source.dimension(), problem.features},
+                                 "--test", arguments.test, arguments.fit.transpose,
+                                 arguments.fit.skip, {arguments.test_labels});
   if (!arguments.test_labels.empty()) {
     test.truth = load_labels(arguments.test_labels, "--test-labels", test.points.rows());
   }
@@ -75,7 +75,7 @@ struct Job {
 void Job::read() {
   const PhaseLine line(arguments.run.quiet, watch, "reading");
   problem = load_problem(arguments.fit);
-  test = load_test(arguments, problem.source.dimension());
+  test = load_test(arguments, problem);
   if (!arguments.fit.target_labels.empty()) {
     target.truth =
         load_labels(arguments.fit.target_labels, "--target-labels", problem.target.size());

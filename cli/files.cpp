@@ -45,6 +45,27 @@ void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
   for (const std::string& name : skip) other.push_back(path + ":" + name);
 }
 
+void require_columns(const std::string& flag, Index count, std::vector<std::string> names,
+                     const Columns& columns) {
+  if (count != columns.count)
+    throw Error(fmt::format(
+        "{}: the points have {} coordinates, but those of {} have {}; both need the same "
+        "(--transpose if points are columns; a column of a .csv is left out when --skip "
+        "names it, or the flag of labels or weights as FILE:COLUMN)",
+        flag, count, columns.flag, columns.count));
+  std::vector<std::string> known = columns.names;
+  const auto differ = std::mismatch(names.begin(), names.end(), known.begin(), known.end());
+  if (names.empty() || known.empty() || differ.first == names.end()) return;
+  const std::string here = *differ.first, there = *differ.second;
+  std::sort(names.begin(), names.end());
+  std::sort(known.begin(), known.end());
+  if (names == known)
+    throw Error(
+        fmt::format("{}: its columns stand in another order than those of {} ('{}' where "
+                    "that has '{}'); columns go by place, so put them in the same order",
+                    flag, columns.flag, here, there));
+}
+
 [[noreturn]] void refuse_output(const std::string& path, const std::string& cause,
                                 const std::string& flag = "--out") {
   throw Error(fmt::format("{} {}: {}; choose a place that can be written to", flag, path, cause));
@@ -77,14 +98,12 @@ Labels load_labels(const std::string& spec, const std::string& flag, Index point
   return labels;
 }
 
-void require_dimension(const std::string& flag, Index columns, const std::string& other,
-                       Index dimension) {
-  if (columns == dimension) return;
-  throw Error(
-      fmt::format("{}: the points have {} coordinates, but those of {} have {}; both need the same "
-                  "(--transpose if points are columns; a column of a .csv is left out when --skip "
-                  "names it, or the flag of labels or weights as FILE:COLUMN)",
-                  flag, columns, other, dimension));
+Matrix load_points_like(const Columns& columns, const std::string& flag, const std::string& spec,
+                        bool transpose, const std::vector<std::string>& skip,
+                        const std::vector<std::string>& other) {
+  Matrix points = load_points(spec, transpose, skip, other);
+  require_columns(flag, points.cols(), load_names(spec, transpose, skip, other), columns);
+  return points;
 }
 
 Problem load_problem(const FitArguments& arguments) {
@@ -99,9 +118,13 @@ Problem load_problem(const FitArguments& arguments) {
   problem.target = load_domain("target", arguments.target, arguments.target_labels,
                                arguments.target_weights, arguments);
   const Index dimension = problem.source.dimension();
-  require_dimension("--target", problem.target.dimension(), "--source", dimension);
   problem.features = load_names(arguments.source, arguments.transpose, arguments.skip,
                                 {arguments.source_labels, arguments.source_weights});
+  std::vector<std::string> names = load_names(arguments.target, arguments.transpose, arguments.skip,
+                                              {arguments.target_labels, arguments.target_weights});
+  require_columns("--target", problem.target.dimension(), names,
+                  {"--source", dimension, problem.features});
+  if (problem.features.empty()) problem.features = std::move(names);
   if (arguments.options.metric == MetricChoice::given) {
     problem.metric = load_square("--metric", arguments.metric, dimension);
   }

@@ -27,9 +27,18 @@ Labels load_labels(const std::string& spec, const std::string& flag, Index point
 /// are there to score with.
 Problem load_problem(const FitArguments& arguments);
 
-/// Throws Error unless points with `columns` coordinates fit a problem with `dimension` of them.
-void require_dimension(const std::string& flag, Index columns, const std::string& other,
-                       Index dimension);
+/// What the columns of further points must be.
+struct Columns {
+  std::string flag;  ///< of the points that have them
+  Index count = 0;
+  std::vector<std::string> names;  ///< or empty
+};
+
+/// load_points, for points of the same columns as others. Throws Error when their number differs,
+/// or when they have the same names in another order.
+Matrix load_points_like(const Columns& columns, const std::string& flag, const std::string& spec,
+                        bool transpose, const std::vector<std::string>& skip,
+                        const std::vector<std::string>& other = {});
 
 /// Throws Error unless a file of that name, with that extension, could be written.
 void require_writable(const std::string& path, const std::string& extension,

@@ -36,8 +36,8 @@ int run(const Arguments& arguments, const CLI::App& command) {
   set_threads(model.options.threads);
   Matrix points;
   if (!arguments.points.empty()) {
-    points = load_points(arguments.points, arguments.transpose, arguments.skip);
-    require_dimension("--points", points.cols(), "--model", model.metric.dimension());
+    points = load_points_like({"--model", model.metric.dimension(), model.features}, "--points",
+                              arguments.points, arguments.transpose, arguments.skip);
   } else if (arguments.inverse) {
     points = model.scaler.undo(model.target.points);
   }

@@ -41,8 +41,9 @@ int run(const Arguments& arguments, const CLI::App& command) {
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
   set_threads(model.options.threads);
-  const Matrix points = load_points(arguments.points, arguments.transpose, arguments.skip);
-  require_dimension("--points", points.cols(), "--model", model.metric.dimension());
+  const Matrix points =
+      load_points_like({"--model", model.metric.dimension(), model.features}, "--points",
+                       arguments.points, arguments.transpose, arguments.skip);
 
   line.reset();
   line.emplace(arguments.quiet, watch, "labelling");

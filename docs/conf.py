@@ -53,6 +53,7 @@ nitpick_ignore_regex = [
 default_role = "code"  # as the docstrings use backticks
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+napoleon_use_ivar = True  # an attribute that is a property has an entry of its own
 
 # Formulas are set by KaTeX, copied into the site so that it reads without a network. Debian: libjs-katex.
 KATEX = pathlib.Path("/usr/share/javascript/katex")

@@ -211,7 +211,7 @@ class GroundMetric(BaseEstimator):
         """Writes the page of `remblai report`: one file for a browser. `yt`, the true labels of the
         target points, are shown and scored."""
         check_is_fitted(self, "model_")
-        page = {"title": title} if title else {}
+        page: dict[str, Any] = {"title": title} if title else {}
         path = pathlib.Path(path)
         unfinished = path.with_name(path.name + ".tmp")
         unfinished.write_text(self.model_.html(**page, **self._labels_to_show(yt)), encoding="utf-8")

@@ -217,6 +217,31 @@ TEST_F(Cli, LabelColumnOfACsvIsNotACoordinate) {
   }
 }
 
+TEST_F(Cli, ColumnsInAnotherOrderAreRefused) {
+  write(at("source.csv"), "height,weight,kind\n1,10,0\n2,20,1\n3,10,0\n4,25,1\n");
+  write(at("target.csv"), "height,weight\n1,11\n2,19\n3,12\n");
+  write(at("turned.csv"), "weight,height\n11,1\n19,2\n12,3\n");
+  write(at("others.csv"), "hauteur,poids\n1,11\n2,19\n3,12\n");
+  const auto adapt = [&](const char* target, const Words& more = {}) {
+    return run(Words{"adapt", "--source", at("source.csv"), "--source-labels",
+                     at("source.csv") + ":kind", "--target", at(target), "--out", at("out")} +
+               more);
+  };
+  EXPECT_EQ(adapt("target.csv").code, 0);
+  EXPECT_EQ(adapt("others.csv").code, 0);  // columns go by place
+  const auto refused = [](const Finished& result, const std::string& flag) {
+    EXPECT_EQ(result.code, 2);
+    EXPECT_NE(result.err.find(flag + ": its columns stand in another order"), std::string::npos)
+        << result.err;
+  };
+  refused(adapt("turned.csv"), "--target");
+  refused(adapt("target.csv", {"--test", at("turned.csv")}), "--test");
+  for (const char* command : {"predict", "map"})
+    refused(run({command, "--model", at("out/model.npz"), "--points", at("turned.csv"), "--out",
+                 at("new.npy")}),
+            "--points");
+}
+
 TEST_F(Cli, WeightColumnOfACsvIsNotACoordinate) {
   write_small_data();
   for (const std::string name : {"source", "target"}) {
