@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import pathlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -114,7 +113,7 @@ class GroundMetric(BaseEstimator):
             if start is None or not str(refused).startswith("start:"):
                 raise
             message = "warm_start: the last fit had other points, weights or preprocessing; starting anew"
-            warnings.warn(message, stacklevel=4)
+            _checks.warn(message)
             return run(Xs, Xt, **arrays)
 
     def _finish(self, error: Any) -> None:
@@ -123,7 +122,7 @@ class GroundMetric(BaseEstimator):
             raise error
         if self.status_ != "converged":
             reason = _checks.reword(self.model_.reason, NAMES)
-            warnings.warn(f"{self.status_}: {reason}", ConvergenceWarning, stacklevel=4)
+            _checks.warn(f"{self.status_}: {reason}", ConvergenceWarning)
 
     def _columns(self, values: Any, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import os
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -164,6 +167,15 @@ def all_or_nothing(fit: Function) -> Function:
             raise
 
     return checked  # type: ignore[return-value]
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points at the caller's line, however deep in the package it arises."""
+    package = os.path.dirname(__file__)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def reword(text: str, names: Mapping[str, str]) -> str:

@@ -3,7 +3,6 @@ scikit-learn. Defaults are those of the library."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -108,7 +107,7 @@ class GroundMetricTransport(GroundMetric):
             ys = _checks.of_points(ys, len(source), "ys")
             ys = _checks.labels(ys, len(source), "ys") if ys.dtype.kind in "iub" else None
         if yt is not None and _any_known(_checks.of_points(yt, len(target), "yt")):
-            warnings.warn("yt is not used: target labels play no part in this method", stacklevel=4)
+            _checks.warn("yt is not used: target labels play no part in this method")
         estimate = self.distribution_estimation
         model, error = self._learn(
             source,

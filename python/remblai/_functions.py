@@ -7,7 +7,6 @@ import errno
 import os
 import pathlib
 import tempfile
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -85,7 +84,7 @@ def fit(
         error.model = model
         raise error
     if model.status not in ("converged", "stopped"):
-        warnings.warn(f"{model.status}: {model.reason}", ConvergenceWarning, stacklevel=3)
+        _checks.warn(f"{model.status}: {model.reason}", ConvergenceWarning)
     return model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -63,10 +62,9 @@ def sinkhorn(
     if verbose:
         print(f"remblai.sinkhorn: {found[0]['passes']} passes, marginal error {worst:.1e}")
     if warn and not all(solved["converged"] for solved in found):
-        warnings.warn(
+        _checks.warn(
             f"remblai.sinkhorn missed its marginals by {worst:.1e} after {numItermax} passes; raise "
-            "numItermax or reg",
-            stacklevel=2,
+            "numItermax or reg"
         )
     losses = b.ndim == 2
     result = np.array([solved["cost"] for solved in found]) if losses else found[0]["plan"]

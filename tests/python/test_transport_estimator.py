@@ -211,8 +211,12 @@ def test_weights(domains):
 
 def test_warnings_say_what_to_change(domains):
     Xs, _, Xt, yt = domains
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with pytest.warns(ConvergenceWarning, match="give more '(max_iter|steps)'") as caught:
         GroundMetricTransport(max_iter=1).fit(Xs=Xs, Xt=Xt)
+        GroundMetricTransport(max_iter=1).fit_transform(Xs=Xs, Xt=Xt)
+        remblai.GroundMetricClassifier(max_iter=1).fit(Xs, np.arange(len(Xs)) % 2, Xt=Xt)
+        remblai.fit(Xs=Xs, Xt=Xt, steps=1)
+    assert [record.filename for record in caught] == 4 * [__file__]
     with pytest.warns(UserWarning, match="yt is not used"):
         GroundMetricTransport().fit(Xs=Xs, Xt=Xt, yt=yt)
     with warnings.catch_warnings():
