@@ -128,11 +128,20 @@ std::string Job::finish(const OutputFolder& folder) {
 }
 
 void Job::write_page(const Report& report) const {
-  const PhaseLine line(arguments.run.quiet, watch, "writing the page");
   PageOptions options;
   options.target_labels = target.truth;
   options.predicted = target.predicted;
-  io::write_text(arguments.page, to_html(model, report, options));
+  try {
+    const PhaseLine line(arguments.run.quiet, watch, "writing the page");
+    io::write_text(arguments.page, to_html(model, report, options));
+  } catch (const std::exception& error) {
+    throw Error(
+        fmt::format("--report: {}; the results in {} are kept, and 'remblai report' makes "
+                    "a page of model.npz",
+                    error.what(), arguments.out));
+  }
+  if (!arguments.run.quiet && !arguments.run.json)
+    fmt::print("the page for a browser is {}\n", arguments.page);
 }
 
 int run(const Arguments& arguments) {
@@ -162,19 +171,17 @@ int run(const Arguments& arguments) {
                             arguments.out, fmt::join(written, ", ")));
   }
 
-  if (!arguments.page.empty()) {
-    if (missing.empty())
-      job.write_page(report);
-    else
-      missing += ", " + arguments.page;
-  }
   if (arguments.run.json) {
     fmt::print("{}", json);
   } else if (!arguments.run.quiet) {
     fmt::print("{}\nwritten to {}: {}\n", summary(job.model, report), arguments.out,
                fmt::join(written, ", "));
-    if (!arguments.page.empty() && missing.empty())
-      fmt::print("the page for a browser is {}\n", arguments.page);
+  }
+  if (!arguments.page.empty()) {
+    if (missing.empty())
+      job.write_page(report);
+    else
+      missing += ", " + arguments.page;
   }
   return conclude(job.model.status, missing);
 }

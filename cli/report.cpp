@@ -16,7 +16,6 @@
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/page.h"
-#include "remblai/predict.h"
 #include "remblai/threads.h"
 
 namespace remblai::cli {
@@ -62,15 +61,17 @@ int run(const Arguments& arguments, const CLI::App& command) {
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
   set_threads(model.options.threads);
-  if (!arguments.target_labels.empty())
+  if (!arguments.target_labels.empty()) {
+    if (!model.source.labelled())
+      throw Error(
+          fmt::format("--target-labels: the source points of {} have no labels, so there "
+                      "are no predictions to score; leave it out",
+                      arguments.model));
     page.target_labels =
         load_labels(arguments.target_labels, "--target-labels", model.target.size());
+  }
   line.reset();
   line.emplace(arguments.quiet, watch, "writing the page");
-  if (page.target_labels.size() > 0 && model.source.labelled()) {
-    page.predicted = predict(model, model.scaler.undo(model.target.points));
-    report.target_accuracy = accuracy(page.predicted, page.target_labels);
-  }
   io::write_text(out, to_html(model, report, page));
   line.reset();
   if (!arguments.quiet) fmt::print("the page for a browser is {}\n", out);

@@ -108,6 +108,25 @@ void write_results(const std::string& folder, const Experiment& experiment, cons
   io::write_text(folder + "/times.csv", times_csv(experiment, journal));
 }
 
+/// Makes the folder of the results, and leaves none behind when the page, which may go into it, is
+/// refused.
+void make_folder(const std::string& folder, const std::string& page) {
+  std::vector<fs::path> made;  // innermost first
+  std::error_code error;
+  for (fs::path path = fs::absolute(folder, error); !error && !fs::exists(path, error);
+       path = path.parent_path())
+    made.push_back(path);
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("--out {}: {}", folder, error.message()));
+  if (page.empty()) return;
+  try {
+    require_page(page, {}, "--report");
+  } catch (const Error&) {
+    for (const fs::path& path : made) fs::remove(path, error);
+    throw;
+  }
+}
+
 int run(Arguments arguments) {
   Settings& settings = arguments.settings;
   settings.options.validate();
@@ -125,10 +144,7 @@ int run(Arguments arguments) {
   std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");
   const Experiment experiment = load(arguments);
   reading.reset();
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("--out {}: {}", folder, error.message()));
-  if (!arguments.page.empty()) require_page(arguments.page, {}, "--report");
+  make_folder(folder, arguments.page);
   const Json about = settings_json(arguments);
   Journal journal(folder + "/journal.jsonl", about, arguments.resume);
   const Interrupt interrupt(false);
@@ -155,12 +171,12 @@ int run(Arguments arguments) {
   }
   const Table table = summarise(experiment, settings, journal);
   write_results(folder, experiment, table, journal, about);
-  if (!arguments.page.empty())
-    io::write_text(arguments.page, page(experiment, settings, table, journal));
   fmt::print("{}", screen(table, colours(stdout)));
   if (!arguments.quiet)
     fmt::print("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n",
                folder);
+  if (!arguments.page.empty())
+    io::write_text(arguments.page, page(experiment, settings, table, journal));
   if (!arguments.quiet && !arguments.page.empty())
     fmt::print("The page for a browser is {}\n", arguments.page);
   if (table.chosen_not_converged == 0) return Exit::success;

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "page_shell.h"
-#include "remblai/version.h"
 
 namespace remblai::experiments {
 namespace {
@@ -119,7 +118,6 @@ std::string page(const Experiment& experiment, const Settings& settings, const T
       "the "
       "draws, beside the paper's where it has one. A star marks the best of a row.";
   data["verdict"] = verdict(table);
-  data["good"] = table.chosen_not_converged == 0;
   data["warnings"] = remblai::Json::array();
   if (table.chosen_not_converged > 0)
     data["warnings"].push_back(
@@ -135,9 +133,7 @@ std::string page(const Experiment& experiment, const Settings& settings, const T
   if (remblai::Json choice = choice_of_lambda(experiment, settings, journal); !choice.is_null())
     data["sections"].push_back(std::move(choice));
   if (!how.empty()) data["sections"].push_back(section("How these numbers came about", how));
-  data["foot"] = fmt::format(
-      "Made by remblai {}. This page holds all that it shows and fetches nothing.", version());
-  return assemble_page(data);
+  return assemble_page(std::move(data));
 }
 
 }  // namespace remblai::experiments

@@ -8,30 +8,24 @@
 #include "page_sections.h"
 #include "remblai/error.h"
 #include "remblai/predict.h"
-#include "remblai/version.h"
 
 namespace remblai {
 namespace {
 
-std::string counted(Index count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string asked(const Model& model) {
   const bool learned = model.options.metric == MetricChoice::learned;
   const Index classes = classes_of(model.source.labels).size();
-  return fmt::format(
-      "Carry {}{} onto {}, each with {}, {}.",
-      counted(model.source.size(),
-              model.source.labelled() ? "labelled source point" : "source point"),
-      model.source.labelled() ? fmt::format(" of {} class{}", classes, classes == 1 ? "" : "es")
-                              : "",
-      counted(model.target.size(), "target point"), counted(model.metric.dimension(), "feature"),
-      learned ? "and learn the metric that makes it cheap"
-              : fmt::format("in the fixed metric {}", name(model.options.metric)));
+  return fmt::format("Carry {}{} onto {}, each with {}, {}.",
+                     counted(model.source.size(),
+                             model.source.labelled() ? "labelled source point" : "source point"),
+                     model.source.labelled() ? " of " + counted(classes, "class", "es") : "",
+                     counted(model.target.size(), "target point"),
+                     counted(model.metric.dimension(), "feature"),
+                     learned ? "and learn the metric that makes it cheap"
+                             : fmt::format("in the fixed metric {}", name(model.options.metric)));
 }
 
-std::string verdict(const Model& model, const Report& report) {
+std::string verdict(const Model& model, const Report& report, bool predicted) {
   const std::string steps = counted(static_cast<Index>(model.history.size()), "step");
   std::string words;
   switch (model.status.outcome) {
@@ -55,9 +49,8 @@ std::string verdict(const Model& model, const Report& report) {
     return words + "; " + percent(*report.target_accuracy) +
            " of the target points get the right label.";
   return words +
-         (model.source.labelled()
-              ? "; true labels were not given, so how many predictions are right is unknown."
-              : ".");
+         (predicted ? "; true labels were not given, so how many predictions are right is unknown."
+                    : ".");
 }
 
 Json facts(const Model& model, const Report& report) {
@@ -100,20 +93,25 @@ void require_size(const char* what, const Labels& labels, const Model& model) {
                             labels.size(), model.target.size()));
 }
 
+Labels predicted_labels(const Model& model, bool through_the_plan) {
+  const Matrix points = model.scaler.undo(model.target.points);
+  return through_the_plan ? most_likely(propagate(model, points)) : predict(model, points);
+}
+
 PageContext context_of(const Model& model, const Report& report, const PageOptions& options) {
   require_size("target labels", options.target_labels, model);
   require_size("predicted labels", options.predicted, model);
-  PageContext context{model, report, options, {}, false, image_size(model, options), {}};
+  PageContext context{model, report, options, {}, image_size(model, options), {}};
   if (context.images()) context.shades = shades_of(model);
-  context.target_labels =
-      options.target_labels.size() ? options.target_labels : model.target.labels;
-  if (context.target_labels.size() == 0 && model.source.labelled()) {
-    context.predicted = true;
-    context.target_labels =
-        options.predicted.size() ? options.predicted
-        : report.propagate ? most_likely(propagate(model, model.scaler.undo(model.target.points)))
-                           : predict(model, model.scaler.undo(model.target.points));
-  }
+  Known& known = context.known;
+  known.truth = options.target_labels.size() ? options.target_labels : model.target.labels;
+  if (!model.source.labelled()) return context;
+  known.guesses = options.predicted;
+  const bool scored = report.target_accuracy || report.test_accuracy || !options.scores.empty();
+  if (known.guesses.size() == 0 && (known.truth.size() == 0 || !scored))
+    known.guesses = predicted_labels(model, report.propagate);
+  if (known.truth.size() > 0 && !scored)
+    context.report.target_accuracy = accuracy(known.guesses, known.truth);
   return context;
 }
 
@@ -123,27 +121,22 @@ std::string to_html(const Model& model, const Report& report, const PageOptions&
   if (model.f.size() == 0 || model.g.size() == 0)
     throw Error("model: it holds no plan; use one that fit returned");
   const PageContext context = context_of(model, report, options);
-  const PlanView view = view_plan(model, context.target_labels);
+  const PlanView view = view_plan(model, context.target_labels());
   Json page;
   page["title"] = options.title;
   page["asked"] = options.asked.empty() ? asked(model) : options.asked;
-  page["verdict"] = options.verdict.empty() ? verdict(model, report) : options.verdict;
-  page["good"] = model.status.converged();
+  page["verdict"] = options.verdict.empty() ? verdict(model, context.report, context.predicted())
+                                            : options.verdict;
   page["warnings"] = Json::array();
-  for (const Warning& warning :
-       warnings_on(model, {context.target_labels, context.predicted}, options))
+  for (const Warning& warning : warnings_on(model, context.known, options))
     page["warnings"].push_back({{"what", warning.what}, {"fix", warning.fix}});
   page["sections"] = Json::array();
   for (Json& part : std::vector<Json>{accuracy_section(context), mass_section(context, view),
                                       map_section(context), pairs_section(context, view),
                                       metric_section(context), convergence_section(context),
-                                      section("Settings", {facts(model, report)})})
+                                      section("Settings", {facts(model, context.report)})})
     if (!part.is_null()) page["sections"].push_back(std::move(part));
-  page["foot"] = fmt::format(
-      "Made by remblai {}. This page holds all that it shows and fetches "
-      "nothing.",
-      version());
-  return assemble_page(page);
+  return assemble_page(std::move(page));
 }
 
 }  // namespace remblai

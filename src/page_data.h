@@ -13,15 +13,17 @@ namespace remblai {
 /// `most` of the places that `weights` has mass at, ascending; the same ones every time.
 std::vector<Index> sampled_rows(const Vector& weights, Index most);
 
-/// The metric by its axes and by the features. Numbers are relative to the mean eigenvalue
-/// trace(A)/d, so that units and scales drop out.
+/// The metric by its axes and by the features. Eigenvalues are relative to their mean inside the
+/// span of the data and depend on the units of the features; stretches do not.
 struct MetricView {
   Vector eigenvalues;  ///< inside the span of the data, descending
   double outside = 1;  ///< the eigenvalue of every direction outside of it
   Index outside_count = 0;
-  double mean = 1;     ///< the mean eigenvalue of A itself
+  double mean = 1;     ///< the mean eigenvalue of A itself inside the span
   Matrix most, least;  ///< unit axes of the largest and of the smallest eigenvalues, one a row
-  Vector stretch;      ///< sqrt(A_kk / mean A_kk): the length of a unit step along feature k
+  /// sqrt(A_kk) times the standard deviation of feature k over both clouds, half of the weight
+  /// each: the length of a typical step along it. Relative to the mean over the features that vary.
+  Vector stretch;
   std::vector<Index> by_stretch;  ///< the features that vary at all, least stretched first
 };
 MetricView view_metric(const Model& model, Index most_directions);
@@ -48,10 +50,10 @@ struct PlanView {
   Classes source_classes, target_classes;
   Matrix mass;              ///< source classes x target classes, sums to 1; empty without labels
   std::vector<Pair> pairs;  ///< strongest first, every point once at most
-  Index rows = 0;           ///< source points looked at
+  Index rows = 0;           ///< source points looked at, of every class with mass some
 };
 struct PlanLimits {
-  Index rows = 4000;   ///< source points to look at
+  Index rows = 4000;   ///< source points to look at, about
   Index pairs = 12;    ///< to keep
   Index classes = 24;  ///< of each domain to tell apart
 };
@@ -69,18 +71,19 @@ Projection project(const Model& model, Index most_points);
 
 /// The size of the images that the points are; 0 x 0 when they do not look like any: d is a square,
 /// 25 or more, values lie in 0..1 or are whole in 0..255, features have no names, and neighbouring
-/// pixels differ less than distant ones.
+/// pixels differ less than distant ones, across about as much as down.
 ImageSize image_size(const Model& model, const PageOptions& options);
+
+/// Labels of the target points; either may be empty.
+struct Known {
+  Labels truth, guesses;
+};
 
 /// What to be careful about and what to change, in plain words.
 struct Warning {
   std::string what, fix;
 };
-struct Knowledge {
-  const Labels& target_labels;  ///< true or predicted; empty when neither is there
-  bool predicted = false;
-};
-std::vector<Warning> warnings_on(const Model& model, const Knowledge& known,
+std::vector<Warning> warnings_on(const Model& model, const Known& known,
                                  const PageOptions& options);
 
 /// The distinct labels, ascending.

@@ -36,8 +36,11 @@ Json sheet(const ImageSize& size, Index count, int channels, Fill&& fill) {
         const Index y = k / across * size.rows + r, x = k % across * size.cols + c;
         fill(k, r * size.cols + c, picture.pixels.data() + (y * width + x) * channels);
       }
-  return {{"uri", data_uri(picture)}, {"across", across},    {"down", down},
-          {"width", size.cols},       {"height", size.rows}, {"count", count}};
+  return {{"uri", data_uri(picture)},
+          {"across", across},
+          {"down", down},
+          {"width", size.cols},
+          {"height", size.rows}};
 }
 
 std::uint8_t byte(double share) {
@@ -65,9 +68,11 @@ ImageSize image_size(const Model& model, const PageOptions& options) {
   const bool bytes =
       high <= 255 + 1e-6 && ((points.array() - points.array().round()).abs() < 1e-6).all();
   if (low < -1e-6 || !(high > 0) || !(high <= 1 + 1e-6 || bytes)) return {};
-  const double near = difference(points, side, 1) + difference(points, side, side);
-  const double far = 2 * difference(points, side, side * (side / 2) + side / 2);
-  return near < 0.7 * far ? ImageSize{side, side} : ImageSize{};
+  // A spectrum is smooth too, but only along itself: what lies below a value is no neighbour.
+  const double across = difference(points, side, 1), down = difference(points, side, side);
+  const double far = difference(points, side, side * (side / 2) + side / 2);
+  const bool alike = std::max(across, down) <= 3 * std::min(across, down);
+  return alike && across + down < 0.7 * 2 * far ? ImageSize{side, side} : ImageSize{};
 }
 
 Shades shades_of(const Model& model) {
@@ -92,9 +97,9 @@ Json sheet_of_points(const PageContext& context, const Matrix& points) {
 }
 
 Json sheet_of_weights(const PageContext& context, const Matrix& rows) {
+  const Vector largest = rows.cwiseAbs().rowwise().maxCoeff().cwiseMax(1e-300);
   return sheet(context.image, rows.rows(), 4, [&](Index k, Index pixel, std::uint8_t* to) {
-    const double largest = std::max(rows.row(k).cwiseAbs().maxCoeff(), 1e-300);
-    const double weight = rows(k, pixel) / largest;
+    const double weight = rows(k, pixel) / largest[k];
     const std::uint8_t blue[3] = {36, 113, 190}, orange[3] = {214, 99, 16};
     std::copy_n(weight >= 0 ? blue : orange, 3, to);
     to[3] = byte(std::abs(weight));

@@ -8,9 +8,22 @@
 namespace remblai {
 namespace {
 
-bool varies(const Model& model, Index column) {
-  const auto x = model.source.points.col(column), z = model.target.points.col(column);
-  return std::min(x.minCoeff(), z.minCoeff()) < std::max(x.maxCoeff(), z.maxCoeff());
+/// Of every feature over both clouds, half of the weight each; exactly 0 where it does not vary.
+Vector deviations(const Model& model) {
+  const Index d = model.metric.dimension();
+  Vector deviation = Vector::Zero(d);
+  const std::vector<Index> source = positive_entries(model.source.weights);
+  const std::vector<Index> target = positive_entries(model.target.weights);
+  const Vector p = model.source.weights(source), q = model.target.weights(target);
+  for (Index k = 0; k < d; ++k) {
+    const Vector x = model.source.points(source, k), z = model.target.points(target, k);
+    if (std::min(x.minCoeff(), z.minCoeff()) == std::max(x.maxCoeff(), z.maxCoeff())) continue;
+    const double mean = (p.dot(x) + q.dot(z)) / 2;
+    deviation[k] = std::sqrt(
+        (p.dot(Vector((x.array() - mean).square())) + q.dot(Vector((z.array() - mean).square()))) /
+        2);
+  }
+  return deviation;
 }
 
 /// |F V'e_k|^2 + outside (1 - |V'e_k|^2) for every feature k.
@@ -61,14 +74,17 @@ MetricView view_metric(const Model& model, Index most_directions) {
   } else {
     view.eigenvalues = Vector::Ones(rank);
   }
-  const Vector squares = diagonal(metric);
-  const double mean = squares.mean();
+  const double sum = view.eigenvalues.sum();
+  const double mean = sum > 0 ? sum / static_cast<double>(view.eigenvalues.size()) : 1;
   view.mean = mean * metric.unit / metric.length / metric.length;
   view.eigenvalues /= mean;
   view.outside = metric.outside / mean;
-  view.stretch = (squares / mean).cwiseSqrt();
+  const Vector deviation = deviations(model);
   for (Index k = 0; k < d; ++k)
-    if (varies(model, k)) view.by_stretch.push_back(k);
+    if (deviation[k] > 0) view.by_stretch.push_back(k);
+  view.stretch = diagonal(metric).cwiseSqrt().cwiseProduct(deviation);
+  if (const double total = view.stretch.sum(); total > 0)
+    view.stretch *= static_cast<double>(view.by_stretch.size()) / total;
   std::stable_sort(view.by_stretch.begin(), view.by_stretch.end(),
                    [&](Index a, Index b) { return view.stretch[a] < view.stretch[b]; });
   return view;

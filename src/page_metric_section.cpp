@@ -30,8 +30,7 @@ Json spectrum_block(const MetricView& view) {
   for (Index k = 0; k < std::min(most, count); ++k) {
     const Index place = count <= most ? k : k * (count - 1) / (most - 1);
     places.push_back(static_cast<double>(place + 1));
-    const double value = view.eigenvalues[place];
-    values.push_back(value > 0 ? value : std::nan(""));
+    values.push_back(view.eigenvalues[place]);
   }
   return {{"kind", "lines"},    {"title", "Eigenvalues, largest first, relative to their mean"},
           {"log", true},        {"x_title", "rank"},
@@ -95,16 +94,17 @@ Json metric_section(const PageContext& context) {
   constexpr Index most_directions = 8, most_features = 10;
   const MetricView view = view_metric(model, most_directions);
   std::string words =
-      "An eigenvalue of 4 means that a step in that direction is twice as long as "
-      "the same step on average; 0.25, half as long.";
+      "Eigenvalues are relative to their mean over the directions that the data span: one of 4 "
+      "makes a step in that direction twice as long as a mean one would; 0.25, half as long.";
   if (!learned) words += " This metric was given, not learned.";
   if (view.outside_count > 0)
     words += fmt::format(
         " The data span {} of {} dimensions; in the other {} the eigenvalue is "
         "{:.3g}, and no point differs there.",
         view.eigenvalues.size(), model.metric.dimension(), view.outside_count, view.outside);
-  if (model.options.preprocess == Preprocess::zscore)
-    words += " Features are measured in standard deviations.";
+  words += model.options.preprocess == Preprocess::zscore
+               ? " Features are measured in standard deviations."
+               : " They depend on the units of the features.";
   if (model.options.preprocess == Preprocess::l2) words += " Points were scaled to length 1.";
   std::vector<Json> blocks{text_block(words)};
   if (view.eigenvalues.size() > 1) blocks.push_back(spectrum_block(view));
@@ -117,9 +117,9 @@ Json metric_section(const PageContext& context) {
                                       view.eigenvalues.tail(count).reverse()));
 
   std::string about =
-      "The stretch of a feature is the length of a unit step along it alone, "
-      "divided by the root mean square of that length over all features: "
-      "√(A_kk / mean A_kk). Above 1 the feature counts more than average.";
+      "The stretch of a feature is the length of a typical step along it alone: √A_kk times its "
+      "standard deviation over both clouds, so that its unit drops out, divided by the mean over "
+      "the features. Above 1 the feature counts more than average.";
   const auto varying = static_cast<Index>(view.by_stretch.size());
   if (const Index constant = model.metric.dimension() - varying; constant > 0)
     about += fmt::format(" {} that never {} left out.",

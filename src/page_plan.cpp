@@ -1,6 +1,8 @@
 // One pass over the plan, block by block: the mass from class to class, and the strongest pairs.
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -18,17 +20,54 @@ Matrix members(const Labels& labels, const Classes& classes) {
   return table;
 }
 
-/// Of each source point its largest pair, then the largest of these whose target is still free.
+/// Again and again the largest pair whose two points are both still free.
 std::vector<Pair> strongest(std::vector<Pair> pairs, Index most) {
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const Pair& a, const Pair& b) { return a.mass > b.mass; });
   std::vector<Pair> kept;
-  std::set<Index> taken;
+  std::set<Index> sources, targets;
   for (const Pair& pair : pairs) {
     if (static_cast<Index>(kept.size()) == most) break;
-    if (pair.mass > 0 && taken.insert(pair.target).second) kept.push_back(pair);
+    if (!(pair.mass > 0) || sources.contains(pair.source) || targets.contains(pair.target))
+      continue;
+    sources.insert(pair.source);
+    targets.insert(pair.target);
+    kept.push_back(pair);
   }
   return kept;
+}
+
+/// Adds the `most` largest entries of a row of conditional weights: when `most` pairs are chosen,
+/// fewer targets than that can be taken before the last.
+void add_largest(const Vector& weights, Index source, double mass, Index most,
+                 std::vector<Pair>& pairs) {
+  std::vector<Index> order(static_cast<std::size_t>(weights.size()));
+  std::iota(order.begin(), order.end(), 0);
+  const auto end = order.begin() + std::min(most, weights.size());
+  std::partial_sort(order.begin(), end, order.end(), [&](Index a, Index b) {
+    return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
+  });
+  for (auto j = order.begin(); j != end; ++j)
+    pairs.push_back({source, *j, weights[*j] * mass, weights[*j]});
+}
+
+/// About `most` source points. Half of them are dealt out evenly over the classes, half by mass, so
+/// that a rare class is there with all its points.
+std::vector<Index> sampled_by_class(const Domain& domain, const Classes& classes, Index most) {
+  if (static_cast<Index>(positive_entries(domain.weights).size()) <= most || classes.size() == 0)
+    return sampled_rows(domain.weights, most);
+  std::vector<Index> rows;
+  for (Index k = 0; k < classes.size(); ++k) {
+    Vector weights = domain.weights;  // of this class
+    for (Index i = 0; i < domain.size(); ++i)
+      if (classes.index(domain.labels[i]) != k) weights[i] = 0;
+    const double share = (1.0 / static_cast<double>(classes.size()) + weights.sum()) / 2;
+    const auto part = sampled_rows(
+        weights, static_cast<Index>(std::ceil(share * static_cast<double>(most) - 1e-6)));
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
 }
 
 }  // namespace
@@ -89,13 +128,11 @@ PlanView view_plan(const Model& model, const Labels& target_labels, const PlanLi
       if (classes)
         view.mass(row_of(mass.source), view.target_classes.index(target_labels[mass.target])) +=
             mass.amount;
-      if (largest.empty() || largest.back().source != mass.source)
-        largest.push_back(pair);
-      else if (pair.mass > largest.back().mass)
-        largest.back() = pair;
+      largest.push_back(pair);
     }
   } else {
-    const std::vector<Index> rows = sampled_rows(model.source.weights, limits.rows);
+    const std::vector<Index> rows =
+        sampled_by_class(model.source, view.source_classes, limits.rows);
     view.rows = static_cast<Index>(rows.size());
     const Matrix belongs = classes ? members(target_labels, view.target_classes) : Matrix();
     const Matrix points = model.source.points(rows, Eigen::all);
@@ -105,11 +142,15 @@ PlanView view_plan(const Model& model, const Labels& target_labels, const PlanLi
         const Index i = rows[static_cast<std::size_t>(first + k)];
         const double mass = model.source.weights[i];
         if (classes) view.mass.row(row_of(i)) += mass * sums.row(k);
-        Index j = 0;
-        const double share = weights.row(k).maxCoeff(&j);
-        largest.push_back({i, j, share * mass, share});
+        add_largest(weights.row(k), i, mass, limits.pairs, largest);
       }
     });
+    // What stands for a class weighs as much as the class.
+    Vector whole = Vector::Zero(view.mass.rows());
+    for (Index i = 0; classes && i < model.source.size(); ++i)
+      whole[row_of(i)] += model.source.weights[i];
+    for (Index k = 0; k < view.mass.rows(); ++k)
+      if (const double seen = view.mass.row(k).sum(); seen > 0) view.mass.row(k) *= whole[k] / seen;
   }
   if (const double total = view.mass.sum(); total > 0) view.mass /= total;
   view.pairs = strongest(std::move(largest), limits.pairs);

@@ -21,10 +21,6 @@ Json points_json(const Matrix& at, const std::vector<Index>& rows, const Labels&
   return list;
 }
 
-std::string amount(Index count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Json map_section(const PageContext& context) {
@@ -34,8 +30,8 @@ Json map_section(const PageContext& context) {
     most = std::min(most, std::max<Index>(60, 320'000 / model.metric.dimension()));
   const Projection view = project(model, most);
   const bool labelled = model.source.labelled();
-  Labels all(labelled ? model.source.labels.size() + context.target_labels.size() : 0);
-  if (labelled) all << model.source.labels, context.target_labels;
+  Labels all(labelled ? model.source.labels.size() + context.target_labels().size() : 0);
+  if (labelled) all << model.source.labels, context.target_labels();
   constexpr Index most_classes = 24, colours = 10;
   const Classes classes = group_classes(all, most_classes);
   const auto cloud = [&](const char* name, const Matrix& at, const std::vector<Index>& rows,
@@ -44,14 +40,14 @@ Json map_section(const PageContext& context) {
     if (context.images()) json["sheet"] = sheet_of_points(context, points);
     return json;
   };
-  const Labels known = labelled ? context.target_labels : Labels();
+  const Labels known = labelled ? context.target_labels() : Labels();
   Json block{
       {"kind", "scatter"},
       {"title", "Points in the metric of the model"},
       {"x_title", fmt::format("first axis ({} of the variance)", percent(view.shares[0]))},
       {"y_title", fmt::format("second axis ({})", percent(view.shares[1]))},
       {"classes", context.names(classes)},
-      {"predicted", context.predicted},
+      {"predicted", context.predicted()},
       {"clouds",
        {cloud("source", view.source_at, view.source, model.source.labels,
               model.source.points(view.source, Eigen::all)),
@@ -64,13 +60,13 @@ Json map_section(const PageContext& context) {
   const auto shown = [](const std::vector<Index>& rows) { return static_cast<Index>(rows.size()); };
   if (shown(view.source) < model.source.size() || shown(view.target) < model.target.size())
     words += fmt::format(" Shown are {} of {} and {} of {}, the same ones every time.",
-                         shown(view.source), amount(model.source.size(), "source point"),
-                         shown(view.target), amount(model.target.size(), "target point"));
+                         shown(view.source), counted(model.source.size(), "source point"),
+                         shown(view.target), counted(model.target.size(), "target point"));
   if (classes.size() > colours) words += " Colours come back after ten classes.";
   if (classes.others)
     words +=
         fmt::format(" Beyond the {} most frequent classes, all are shown as others.", most_classes);
-  if (labelled && context.predicted) words += " Labels of target points are predicted.";
+  if (labelled && context.predicted()) words += " Labels of target points are predicted.";
   return section("The points", {text_block(words), block});
 }
 
@@ -80,10 +76,13 @@ Json pairs_section(const PageContext& context, const PlanView& view) {
   const auto who = [&](const Labels& labels, Index row) {
     return labels.size() ? context.label(labels[row]) : std::string();
   };
-  const Labels known = model.source.labelled() ? context.target_labels : Labels();
-  const std::string words =
+  const Labels known = model.source.labelled() ? context.target_labels() : Labels();
+  std::string words =
       "The largest entries of the plan, every point at most once. The share says how much of the "
       "source point goes to that one target point; the rest spreads over others.";
+  if (view.rows < with_mass(model.source))
+    words += fmt::format(" Chosen among {} of {}.", view.rows,
+                         counted(model.source.size(), "source point"));
   if (context.images()) {
     Json items = Json::array();
     std::vector<Index> sources, targets;
@@ -107,7 +106,7 @@ Json pairs_section(const PageContext& context, const PlanView& view) {
   Rows rows;
   std::vector<std::string> columns{"source point", "target point", "share", "distance"};
   if (model.source.labelled()) {
-    columns.insert(columns.begin() + 2, context.predicted ? "predicted class" : "target class");
+    columns.insert(columns.begin() + 2, context.predicted() ? "predicted class" : "target class");
     columns.insert(columns.begin() + 1, "source class");
   }
   for (const Pair& pair : view.pairs) {

@@ -23,22 +23,24 @@ std::vector<Step> thinned(const std::vector<Step>& history) {
 
 Json lines_block(const std::string& title, bool log, const std::vector<Step>& history,
                  const std::vector<std::pair<std::string, double Step::*>>& series) {
-  Json block{{"kind", "lines"},   {"title", title},     {"log", log},
-             {"x_title", "step"}, {"x", Json::array()}, {"series", Json::array()}};
+  Json block{{"kind", "lines"},     {"title", title},     {"log", log},
+             {"x_title", "step"},   {"x", Json::array()}, {"series", Json::array()},
+             {"none", "not finite"}};
   const std::vector<Step> shown = thinned(history);
   for (const Step& step : shown) block["x"].push_back(step.step);
   for (const auto& [name, field] : series) {
     std::vector<double> values;
-    for (const Step& step : shown) {
-      const double value = step.*field;
-      values.push_back(log && !(value > 0) ? std::nan("") : value);
-    }
+    for (const Step& step : shown) values.push_back(step.*field);
     block["series"].push_back({{"name", name}, {"values", brief(values, 9)}});
   }
   return block;
 }
 
 }  // namespace
+
+Index with_mass(const Domain& domain) {
+  return static_cast<Index>(positive_entries(domain.weights).size());
+}
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
@@ -118,24 +120,25 @@ Json mass_section(const PageContext& context, const PlanView& view) {
   Json shares = Json::array();
   for (Index i = 0; i < view.mass.rows(); ++i) {
     const double sum = view.mass.row(i).sum();
-    std::vector<double> row;
-    for (Index j = 0; j < view.mass.cols(); ++j) row.push_back(sum > 0 ? view.mass(i, j) / sum : 0);
+    std::vector<double> row;  // NaN, and so null, where there is no mass to share
+    for (Index j = 0; j < view.mass.cols(); ++j) row.push_back(view.mass(i, j) / sum);
     shares.push_back(brief(row));
   }
   std::string words = "Each row follows the mass of one source class to the classes of the target";
-  words += context.predicted ? "; target labels are predicted, for the true ones were not given. "
-                             : "; target labels are the true ones, which the fit never saw. ";
+  words += context.predicted() ? "; target labels are predicted, for the true ones were not given. "
+                               : "; target labels are the true ones, which the fit never saw. ";
   words += "A row adds up to 100 %.";
-  if (view.rows < context.model.source.size())
-    words += fmt::format(" Counted over {} of the {} source points.", view.rows,
-                         context.model.source.size());
+  if ((view.mass.rowwise().sum().array() == 0).any()) words += " A dash: the class has no mass.";
+  if (view.rows < with_mass(context.model.source))
+    words += fmt::format(" Counted over {} of the {} source points, some of every class.",
+                         view.rows, context.model.source.size());
   return section(heading,
                  {text_block(words),
                   {{"kind", "heat"},
-                   {"caption", context.predicted ? "From source class to predicted class, percent"
-                                                 : "From source class to target class, percent"},
+                   {"caption", context.predicted() ? "From source class to predicted class, percent"
+                                                   : "From source class to target class, percent"},
                    {"row_title", "source class"},
-                   {"column_title", context.predicted ? "predicted class" : "target class"},
+                   {"column_title", context.predicted() ? "predicted class" : "target class"},
                    {"rows", context.names(view.source_classes)},
                    {"columns", context.names(view.target_classes)},
                    {"shares", shares}}});

@@ -19,13 +19,15 @@ Shades shades_of(const Model& model);
 /// What the sections share.
 struct PageContext {
   const Model& model;
-  const Report& report;
+  Report report;
   const PageOptions& options;
-  Labels target_labels;    ///< true or predicted; empty when neither is there
-  bool predicted = false;  ///< they are
-  ImageSize image;         ///< 0 x 0: the points are not shown as images
-  Shades shades;           ///< of those images
+  Known known;
+  ImageSize image;  ///< 0 x 0: the points are not shown as images
+  Shades shades;    ///< of those images
 
+  bool predicted() const { return known.truth.size() == 0 && known.guesses.size() > 0; }
+  /// True or predicted; empty when neither is there.
+  const Labels& target_labels() const { return predicted() ? known.guesses : known.truth; }
   bool images() const { return image.rows > 0; }
   std::string feature(Index k) const;  ///< its name
   std::string label(std::int64_t value) const { return class_name(value, options); }
@@ -47,5 +49,8 @@ Json sheet_of_points(const PageContext& context, const Matrix& points);
 Json sheet_of_weights(const PageContext& context, const Matrix& rows);
 
 std::string percent(double share);
+
+/// How many points have a positive weight.
+Index with_mass(const Domain& domain);
 
 }  // namespace remblai

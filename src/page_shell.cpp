@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "page_files.h"
+#include "remblai/version.h"
 
 namespace remblai {
 namespace {
@@ -87,7 +88,9 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-std::string assemble_page(const Json& data) {
+std::string assemble_page(Json data) {
+  data["foot"] = fmt::format(
+      "Made by remblai {}. This page holds all that it shows and fetches nothing.", version());
   const auto& [html, css, charts, pictures, script, chart_js] = page_files();
   const std::string title = escaped(data.at("title").get<std::string>());
   const std::string verdict = escaped(data.at("verdict").get<std::string>());
@@ -113,15 +116,21 @@ std::string assemble_page(const Json& data) {
 }
 
 Json brief(double value, int digits) {
-  return std::isfinite(value)
-             ? Json(std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr))
-             : Json(nullptr);
+  if (!std::isfinite(value)) return nullptr;
+  const std::string text = fmt::format("{:.{}g}", value, digits);
+  double rounded = value;  // strtod would follow the locale of the host
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
 }
 
 Json brief(const std::vector<double>& values, int digits) {
   Json list = Json::array();
   for (const double value : values) list.push_back(brief(value, digits));
   return list;
+}
+
+std::string counted(Index count, const char* what, const char* plural) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
 }
 
 Json text_block(const std::string& text) {

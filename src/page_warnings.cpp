@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <vector>
 
 #include "page_data.h"
@@ -25,15 +26,81 @@ std::string listed(const std::vector<std::string>& names) {
                      names.size() - most);
 }
 
-/// The classes of `some` that `others` do not have.
-std::vector<std::string> absent(const Labels& some, const Labels& others,
-                                const PageOptions& options) {
-  const Labels a = classes_of(some), b = classes_of(others);
-  std::vector<std::int64_t> missing;
-  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(missing));
+using Set = std::set<std::int64_t>;
+
+/// The classes that points of positive weight have.
+Set present(const Labels& labels, const Vector& weights) {
+  Set classes;
+  for (Index i = 0; i < labels.size(); ++i)
+    if (weights[i] > 0) classes.insert(labels[i]);
+  return classes;
+}
+
+/// "class 3", "classes 3, 7".
+std::string named(const Set& classes, const PageOptions& options) {
   std::vector<std::string> names;
-  for (const std::int64_t label : missing) names.push_back(class_name(label, options));
-  return names;
+  for (const std::int64_t label : classes) names.push_back(class_name(label, options));
+  return (classes.size() == 1 ? "class " : "classes ") + listed(names);
+}
+
+Set without(const Set& some, const Set& others) {
+  Set rest;
+  std::set_difference(some.begin(), some.end(), others.begin(), others.end(),
+                      std::inserter(rest, rest.end()));
+  return rest;
+}
+
+double mass_of(const Set& classes, const Domain& domain) {
+  double sum = 0;
+  for (Index i = 0; i < domain.size(); ++i)
+    if (classes.contains(domain.labels[i])) sum += domain.weights[i];
+  return sum;
+}
+
+void warn_of_classes(const Model& model, const Known& known, const PageOptions& options,
+                     std::vector<Warning>& list) {
+  const Set source = present(model.source.labels, model.source.weights);
+  const Set truth = present(known.truth, model.target.weights);
+  const Set guesses = present(known.guesses, model.target.weights);
+  const auto mass = [&](const Set& classes) {
+    return fmt::format("{:.1f} %", 100 * mass_of(classes, model.source));
+  };
+  if (source.size() == 1)
+    list.push_back({"All source points have the same label, so every prediction is that label.",
+                    "Give source points of several classes."});
+  const Set gone = truth.empty() ? Set() : without(source, truth);
+  if (!gone.empty()) {
+    const bool one = gone.size() == 1;
+    list.push_back(
+        {fmt::format("The target has no point of {}, so that the mass of {} source points, {} of "
+                     "the whole, has to go to other classes.",
+                     named(gone, options), one ? "its" : "their", mass(gone)),
+         fmt::format("Give the source points of {} a smaller weight (--source-weights).",
+                     one ? "that class" : "those classes")});
+  }
+  const Set missed = guesses.empty() ? Set() : without(without(source, gone), guesses);
+  if (!missed.empty()) {
+    const bool one = missed.size() == 1;
+    list.push_back(
+        {fmt::format("No target point was given {}, though {} source points hold {} of the mass{}.",
+                     named(missed, options), one ? "its" : "their", mass(missed),
+                     truth.empty() ? ""
+                     : one         ? " and it is in the target"
+                                   : " and they are in the target"),
+         fmt::format("{} lower --lambda, which is {:g}.",
+                     truth.empty() ? one ? "If that class should be there,"
+                                         : "If those classes should be there,"
+                                   : "To tell classes apart better,",
+                     model.options.lambda)});
+  }
+  if (const Set unknown = without(truth, source); !unknown.empty()) {
+    const bool one = unknown.size() == 1;
+    list.push_back(
+        {fmt::format("No source point is of {}, so that no target point of {} can be labelled "
+                     "right.",
+                     named(unknown, options), one ? "it" : "them"),
+         fmt::format("Add source points of {}.", one ? "that class" : "those classes")});
+  }
 }
 
 /// The reason of a status says what to change, too.
@@ -76,9 +143,11 @@ void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
                      100 * ridge / (ridge + last.transport_cost)),
          fmt::format("Lower --ridge, which is {:g}, if the data should decide.",
                      model.options.ridge)});
-  const double information =
-      entropy(model.source.weights) + entropy(model.target.weights) - last.entropy;
-  if (model.lambda > 0 && model.source.size() > 1 && model.target.size() > 1 && information < 0.05)
+  // What the plan tells of a point's partner, as a share of all there is to tell: 1 is a matching.
+  const double p = entropy(model.source.weights), q = entropy(model.target.weights);
+  const bool choice = positive_entries(model.source.weights).size() > 1 &&
+                      positive_entries(model.target.weights).size() > 1;
+  if (model.lambda > 0 && choice && p + q - last.entropy < 0.02 * std::min(p, q))
     list.push_back(
         {"The plan hardly depends on the points: every source point spreads over nearly the whole "
          "target, and all of them move to about the same place. Labels rest on small differences.",
@@ -96,33 +165,12 @@ std::string class_name(std::int64_t label, const PageOptions& options) {
   return found == options.class_names.end() ? fmt::format("{}", label) : found->second;
 }
 
-std::vector<Warning> warnings_on(const Model& model, const Knowledge& known,
+std::vector<Warning> warnings_on(const Model& model, const Known& known,
                                  const PageOptions& options) {
   std::vector<Warning> list;
   warn_of_the_end(model, list);
   warn_of_numbers(model, list);
-  if (!model.source.labelled()) return list;
-  if (classes_of(model.source.labels).size() == 1)
-    list.push_back({"All source points have the same label, so every prediction is that label.",
-                    "Give source points of several classes."});
-  if (known.target_labels.size() == 0) return list;
-  const auto unused = absent(model.source.labels, known.target_labels, options);
-  if (!unused.empty()) {
-    const std::string rest = known.predicted
-                                 ? " receives no mass: no target point was labelled so."
-                                 : " of the source is not in the target: its mass has to go to "
-                                   "other classes.";
-    list.push_back({"Class " + listed(unused) + rest,
-                    "If that class should be there, lower --lambda, or give its source points a "
-                    "smaller weight "
-                    "(--source-weights) so that less has to be carried elsewhere."});
-  }
-  const auto unknown = absent(known.target_labels, model.source.labels, options);
-  if (!unknown.empty())
-    list.push_back({fmt::format("Class {} of the target has no source point, so none of its points "
-                                "can be labelled right.",
-                                listed(unknown)),
-                    "Add source points of that class."});
+  if (model.source.labelled()) warn_of_classes(model, known, options, list);
   return list;
 }
 

@@ -42,7 +42,9 @@ struct PageOptions {
 };
 
 /// The page, HTML in UTF-8. All text from outside is escaped; bytes that are not UTF-8 become the
-/// replacement character. Passes over the plan are made in blocks, over at most 4000 source points.
+/// replacement character. Never holds the plan unless lambda is 0: it is passed over in blocks, for
+/// about 4000 source points for the masses and pairs, and for all where labels are predicted. Where
+/// true labels are known and neither `report` nor `scores` has an accuracy, it is measured here.
 /// Throws Error when the labels or the image size do not fit the model.
 std::string to_html(const Model& model, const Report& report, const PageOptions& options = {});
 

@@ -61,7 +61,7 @@ const charts = (() => {
   }
 
   function figure(title, label, make, describe, numbers, before = []) {
-    const canvas = element("canvas", { role: "img", tabindex: "0", "aria-label": label + " Arrow keys read the points." });
+    const canvas = element("canvas", { role: "application", "aria-roledescription": "chart", tabindex: "0", "aria-label": label + " Arrow keys read the points." });
     const box = element("div", { class: "canvas" }, canvas);
     const entry = { canvas, make };
     drawn.push(entry);
@@ -109,23 +109,24 @@ const charts = (() => {
         plugins: plugins(block.series.length > 1),
       }),
     });
-    const ends = block.series.map((one) => {
-      const known = one.values.filter((value) => value !== null);
-      return known.length ? `${one.name} from ${brief(known[0])} to ${brief(known[known.length - 1])}` : `${one.name}: no values`;
-    });
+    const value = (number) => (number === null ? block.none ?? "none" : number === 0 ? "zero" : brief(number));
+    const ends = block.series.map((one) => `${one.name} from ${value(one.values[0])} to ${value(one.values[one.values.length - 1])}`);
     const label = `Line chart. ${block.title}, by ${block.x_title}: ${ends.join("; ")}.`;
     const made = figure(block.title, label, make,
-      (set, k) => `${block.x_title} ${block.x[k]}, ${block.series[set].name}: ${brief(block.series[set].values[k])}`,
+      (set, k) => `${block.x_title} ${block.x[k]}, ${block.series[set].name}: ${value(block.series[set].values[k])}`,
       numbersOf(block.title, [block.x_title, ...block.series.map((one) => one.name)],
-        () => block.x.map((x, k) => [String(x), ...block.series.map((one) => brief(one.values[k]))])),
+        () => block.x.map((x, k) => [String(x), ...block.series.map((one) => (one.values[k] === null ? block.none ?? "none" : brief(one.values[k])))])),
       many ? [toggles("Show", block.series.map((one) => ({ text: one.name })), (k, on) => {
         on ? hidden.delete(k) : hidden.add(k);
         made.entry.chart.setDatasetVisibility(k, on);
         made.entry.chart.update();
       })] : []);
     if (many) made.all.classList.add("wide");
-    if (block.series.every((one) => one.values.every((value) => value === null))) {
-      made.box.replaceWith(element("p", { class: "note" }, "Zero at every step."));
+    // A logarithmic axis shows a zero at its floor, but needs a number above it.
+    const all = block.series.flatMap((one) => one.values);
+    if (!all.some((number) => (block.log ? number > 0 : number !== null))) {
+      const every = (what) => all.every((number) => number === what);
+      made.box.replaceWith(element("p", { class: "note" }, every(0) ? "Every value is zero." : every(null) ? "No value is finite." : "No value is above zero."));
       drawn.splice(drawn.indexOf(made.entry), 1);
     }
     return made.all;

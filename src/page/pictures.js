@@ -79,11 +79,11 @@ function heatMap(block) {
     return from.map((c, i) => Math.round(c + (to[i] - c) * share));
   };
   const cells = [];
-  const show = (share) => (share === 0 ? "0" : share < 0.005 ? "<1" : String(Math.round(100 * share)));
+  const show = (share) => (share === null ? "–" : share === 0 ? "0" : share < 0.005 ? "<1" : String(Math.round(100 * share)));
   const body = block.rows.map((name, i) =>
     element("tr", {}, element("th", { scope: "row" }, name), ...block.columns.map((column, j) => {
       const share = block.shares[i][j];
-      const title = `${block.row_title} ${name} to ${block.column_title} ${column}: ${(100 * share).toFixed(1)} %`;
+      const title = `${block.row_title} ${name} to ${block.column_title} ${column}: ${share === null ? "no mass" : (100 * share).toFixed(1) + " %"}`;
       const cell = element("td", { title }, show(share));
       cells.push([cell, share]);
       return cell;

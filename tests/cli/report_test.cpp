@@ -55,6 +55,37 @@ TEST_F(ReportPage, RefusesWhatItCannotDo) {
   EXPECT_EQ(read(at("model.html")), read(model)) << "the model is not written over";
 }
 
+TEST_F(ReportPage, TargetLabelsNeedSourceLabels) {
+  write_small_data();
+  ASSERT_EQ(run({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
+                 at("bare.npz"), "--quiet"})
+                .code,
+            0);
+  expect_refused({"report", at("bare.npz"), "--target-labels", at("target_labels.npy")},
+                 {"--target-labels", "have no labels"});
+}
+
+TEST_F(ReportPage, AdaptKeepsItsResultsWhenThePageFails) {
+  write_small_data();
+  // A name as long as a name can be has no room for that of a temporary file.
+  const Finished result =
+      run(small_adapt() + Words{"--report", at(std::string(250, 'x') + ".html")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.out.find("written to"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("for a browser"), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("--report"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("are kept"), std::string::npos) << result.err;
+  EXPECT_TRUE(exists(at("out/model.npz")));
+}
+
+TEST_F(ReportPage, ReproduceLeavesNoFolderForARefusedPage) {
+  test::write_digits(at("data"));
+  expect_refused({"reproduce", "mnist", "--data", at("data"), "--out", at("new/out"), "--quiet",
+                  "--report", at("none/page.html")},
+                 {"--report"});
+  EXPECT_FALSE(exists(at("new")));
+}
+
 TEST_F(ReportPage, NamesOfATableReachTheModelAndThePage) {
   write_small_data();
   write_table("source", "<b>a</b>,class,caf\xe9,c,weight\n");

@@ -1,6 +1,7 @@
 """What a person meets on the page: charts, hover, buttons, keys, colours, paper, a phone."""
 
 import io
+import json
 import re
 
 import pytest
@@ -173,11 +174,41 @@ def test_arrow_keys_read_the_points(show):
         assert said.text_content() == ""
 
 
+def test_curves_say_where_they_really_end(show, pages):
+    """A zero has no logarithm, and what is not finite no place; neither may be passed over."""
+    text = pages["plain"].read_text(encoding="utf-8")
+    before, rest = text.split('id="data">')
+    data, after = rest.split("</script>", 1)
+    data = json.loads(data)
+    ends = {"Change of the distances by a step": [0.5, 0.25, 0], "Duality gap, at most": [1, 0.1, None],
+            "Objective": [3, None, 2], "Error of the plan's marginals": [0, 0, 0]}
+    for section in data["sections"]:
+        for block in section["blocks"]:
+            if block["kind"] == "lines" and block["title"] in ends:
+                block["x"] = [1, 2, 3]
+                for one in block["series"]:
+                    one["values"] = ends[block["title"]]
+            if block["kind"] == "heat":
+                block["shares"][0] = [None] * len(block["columns"])
+    pages["ends"] = pages["plain"].with_name("ends.html")
+    pages["ends"].write_text(before + 'id="data">' + json.dumps(data).replace("<", "\\u003c") + "</script>" + after, encoding="utf-8")
+    page = show("ends")
+    labels = [canvas.get_attribute("aria-label") for canvas in page.locator("canvas").all()]
+    for words in ("relative change from 0.5 to zero", "gap from 1 to not finite", "objective from 3 to 2"):
+        assert any(words in label for label in labels), labels
+    canvas = page.locator("canvas[aria-label*='relative change']")
+    floor = canvas.evaluate("(canvas) => Chart.getChart(canvas).chartArea.bottom")
+    assert abs(canvas.evaluate("(canvas) => Chart.getChart(canvas).getDatasetMeta(0).data[2].y") - floor) < 1
+    assert page.get_by_text("Every value is zero.").count() == 1
+    assert page.locator(".heat tbody tr").first.locator("td").first.text_content() == "–"
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_chart_has_a_label_and_a_table(show, name):
     page = show(name)
     for canvas in page.locator("canvas").all():
-        assert canvas.get_attribute("role") == "img" and len(canvas.get_attribute("aria-label")) > 30
+        assert canvas.get_attribute("role") == "application" and canvas.get_attribute("aria-roledescription") == "chart"
+        assert len(canvas.get_attribute("aria-label")) > 30
     details = page.locator("details")
     assert details.count() == page.locator("canvas").count()
     for one in details.all():
