@@ -97,16 +97,6 @@ std::optional<nb::tuple> exact_of(const Model& model) {
   return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
 }
 
-// With its accuracy, where labels are known.
-std::string page_of(const Model& model, PageOptions page) {
-  Report report;
-  if (page.target_labels.size() == model.target.size() && model.source.labelled()) {
-    page.predicted = predict(model, model.scaler.undo(model.target.points));
-    report.target_accuracy = accuracy(page.predicted, page.target_labels);
-  }
-  return to_html(model, report, page);
-}
-
 void bind_model(nb::module_& core) {
   nb::class_<Model>(core, "Model",
                     "What fit returns. Arrays are read-only views; their names are those of the "
@@ -157,7 +147,7 @@ void bind_model(nb::module_& core) {
             page.title = title;
             page.target_labels = value_or_empty<Labels>(target_labels);
             page.class_names = class_names;
-            return unlocked([&] { return page_of(m, page); });
+            return unlocked([&] { return to_html(m, {}, page); });
           },
           "title"_a = PageOptions().title, "target_labels"_a = nb::none(),
           "class_names"_a = std::map<std::int64_t, std::string>(),
