@@ -145,7 +145,9 @@ void require_writable(const std::string& path, const std::string& extension,
   if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder", flag);
   const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
   if (!fs::is_directory(folder, ignored)) {
-    refuse_output(path, fmt::format("{} is not a folder", folder.string()), flag);
+    const bool exists = fs::exists(folder, ignored);
+    const std::string name = folder.string();
+    refuse_output(path, exists ? name + " is not a folder" : "there is no folder " + name, flag);
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     refuse_output(path, fmt::format("folder {}: {}", folder.string(), std::strerror(errno)), flag);

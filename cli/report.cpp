@@ -47,6 +47,11 @@ int run(const Arguments& arguments, const CLI::App& command) {
       arguments.out.empty()
           ? std::filesystem::path(arguments.model).replace_extension(".html").string()
           : arguments.out;
+  if (out == arguments.model)
+    throw Error(
+        fmt::format("{}: that is a page, not a model; give the .npz file that fit or adapt "
+                    "saved",
+                    arguments.model));
   PageOptions page;
   read_image_size(arguments.image_size, page);
   if (!arguments.title.empty()) page.title = arguments.title;

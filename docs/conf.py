@@ -109,6 +109,8 @@ def escape(app, what, name, member, options, lines):
             pieces = re.split(r"(`[^`]*`)", line)
             pieces[::2] = [re.sub(r"(?<!\\)(\||_\b(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
             lines[i] = "".join(pieces)
+        else:
+            lines[i] = re.sub(r"^:(ivar|vartype) (\w+)_:", r":\1 \2\\_:", line)
 
 
 def setup(app):

@@ -112,6 +112,10 @@ PageContext context_of(const Model& model, const Report& report, const PageOptio
     known.guesses = predicted_labels(model, report.propagate);
   if (known.truth.size() > 0 && !scored)
     context.report.target_accuracy = accuracy(known.guesses, known.truth);
+  if (known.truth.size() > 0 && options.scores.empty())
+    context.baseline = accuracy(nearest_labels(model.source.points, model.source.labels,
+                                               model.target.points, model.options.neighbours),
+                                known.truth);
   return context;
 }
 

@@ -14,6 +14,7 @@ Json bars_block(const PageContext& context, const std::string& title, const Metr
   Json block{{"kind", "bars"},
              {"title", title},
              {"value_title", "stretch"},
+             {"most", brief(view.stretch[view.by_stretch.back()])},  // one scale for all charts
              {"labels", Json::array()},
              {"values", Json::array()}};
   for (const Index k : features) {
@@ -105,13 +106,19 @@ Json metric_section(const PageContext& context) {
   words += model.options.preprocess == Preprocess::zscore
                ? " Features are measured in standard deviations."
                : " They depend on the units of the features.";
+  words +=
+      " A direction that counts much is expensive to move along; often the points hardly differ "
+      "along it.";
   if (model.options.preprocess == Preprocess::l2) words += " Points were scaled to length 1.";
   std::vector<Json> blocks{text_block(words)};
   if (view.eigenvalues.size() > 1) blocks.push_back(spectrum_block(view));
   if (context.images()) blocks.push_back(pixels_block(context, view));
   if (const Index count = view.most.rows(); count > 0)
-    blocks.push_back(directions_block(context, "Directions that count most", view.most,
-                                      view.eigenvalues.head(count)));
+    blocks.push_back(directions_block(context,
+                                      view.least.rows() > 0
+                                          ? "Directions that count most"
+                                          : "Directions, largest eigenvalue first",
+                                      view.most, view.eigenvalues.head(count)));
   if (const Index count = view.least.rows(); count > 0)
     blocks.push_back(directions_block(context, "Directions that count least", view.least,
                                       view.eigenvalues.tail(count).reverse()));
@@ -127,13 +134,22 @@ Json metric_section(const PageContext& context) {
                          constant == 1 ? "varies is" : "vary are");
   if (varying > 0) {
     blocks.push_back(text_block(about));
-    const Index shown = std::min(most_features, (varying + 1) / 2);
-    blocks.push_back(bars_block(context, "Most stretched features", view,
-                                {view.by_stretch.rbegin(), view.by_stretch.rbegin() + shown}));
-    if (varying > 1)
-      blocks.push_back(bars_block(
-          context, "Most shrunk features", view,
-          {view.by_stretch.begin(), view.by_stretch.begin() + std::min(shown, varying - shown)}));
+    const std::vector<Index> largest_first(view.by_stretch.rbegin(), view.by_stretch.rend());
+    if (varying <= 2 * most_features) {
+      blocks.push_back(bars_block(context, "Features by stretch", view, largest_first));
+    } else {
+      std::vector<Index> stretched, shrunk;
+      for (const Index k : largest_first)
+        if (static_cast<Index>(stretched.size()) < most_features && view.stretch[k] > 1)
+          stretched.push_back(k);
+      for (const Index k : view.by_stretch)
+        if (static_cast<Index>(shrunk.size()) < most_features && view.stretch[k] < 1)
+          shrunk.push_back(k);
+      if (!stretched.empty())
+        blocks.push_back(bars_block(context, "Most stretched features", view, stretched));
+      if (!shrunk.empty())
+        blocks.push_back(bars_block(context, "Most shrunk features", view, shrunk));
+    }
   }
   return section(heading, blocks);
 }

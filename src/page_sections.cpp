@@ -70,6 +70,9 @@ Json accuracy_section(const PageContext& context) {
     if (share)
       rows.push_back({fmt::format("this model, on the {} points", on), percent(*share), ""});
   };
+  if (context.baseline)
+    rows.push_back({"nearest source point, no adaptation, on the target points",
+                    percent(*context.baseline), ""});
   add("target", context.report.target_accuracy);
   add("test", context.report.test_accuracy);
   if (rows.empty()) return nullptr;

@@ -1,6 +1,7 @@
 // The sections of the page of a model, each from the numbers of page_data.h.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "page_data.h"
@@ -22,8 +23,9 @@ struct PageContext {
   Report report;
   const PageOptions& options;
   Known known;
-  ImageSize image;  ///< 0 x 0: the points are not shown as images
-  Shades shades;    ///< of those images
+  ImageSize image;                      ///< 0 x 0: the points are not shown as images
+  Shades shades;                        ///< of those images
+  std::optional<double> baseline = {};  ///< accuracy on the target without adaptation
 
   bool predicted() const { return known.truth.size() == 0 && known.guesses.size() > 0; }
   /// True or predicted; empty when neither is there.

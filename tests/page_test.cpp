@@ -1,6 +1,7 @@
 // The page of a model: its numbers against their definitions, its words, and hostile names.
 #include "remblai/page.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -274,6 +275,39 @@ TEST(Page, NumbersDoNotFollowTheLocale) {
   if (!comma) GTEST_SKIP() << "no locale with a decimal comma";
   EXPECT_EQ(half, 0.5);
   EXPECT_EQ(small, 1.23e-7);
+}
+
+TEST(Page, AccuracyStandsBesideThatOfNoAdaptation) {
+  const Problem problem = small_problem();
+  const Json rows = block(data_of(fit(problem)), "table")["rows"];
+  const double nearest =
+      accuracy(nearest_labels(problem.source.points, problem.source.labels, problem.target.points),
+               problem.target.labels);
+  EXPECT_TRUE(contains(rows[0][0], "no adaptation"));
+  EXPECT_EQ(rows[0][1], fmt::format("{:.1f} %", 100 * nearest));
+  EXPECT_TRUE(contains(rows[1][0], "this model"));
+  PageOptions scored;
+  scored.scores = {{.method = "mine", .accuracy = 0.5}};
+  EXPECT_FALSE(contains(data_of(fit(problem), scored).dump(), "nearest source point"));
+}
+
+TEST(Page, StretchedFeaturesAreAboveOneAndShrunkOnesBelow) {
+  const auto bars_of = [](Index dimension) {
+    std::vector<Json> bars;
+    const Json data = data_of(fit(small_problem(60, 50, dimension)));
+    for (const Json& section : data["sections"])
+      for (const Json& one : section["blocks"])
+        if (one["kind"] == "bars") bars.push_back(one);
+    return bars;
+  };
+  const std::vector<Json> few = bars_of(6);
+  ASSERT_EQ(few.size(), 1u);
+  EXPECT_EQ(few[0]["values"].size(), 6u);
+  const std::vector<Json> many = bars_of(40);
+  ASSERT_EQ(many.size(), 2u);
+  EXPECT_EQ(many[0]["most"], many[1]["most"]);
+  for (const double value : many[0]["values"].get<std::vector<double>>()) EXPECT_GT(value, 1);
+  for (const double value : many[1]["values"].get<std::vector<double>>()) EXPECT_LT(value, 1);
 }
 
 TEST(Page, LabelsOfTheModelAreTrueOnes) {

@@ -34,8 +34,10 @@ class GroundMetricTransport(GroundMetric):
 
     Attributes
     ----------{ATTRIBUTES}
-    xs_, xt_ : arrays
-        The points fitted.
+    xs_ : array of shape (m, d)
+        The source points fitted.
+    xt_ : array of shape (n, d)
+        The target points fitted.
     """
 
     @_checks.known_keywords

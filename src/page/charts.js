@@ -141,7 +141,7 @@ const charts = (() => {
       },
       options: base({
         indexAxis: "y",
-        scales: { x: axis(block.value_title, { beginAtZero: true }), y: axis("", { grid: { display: false }, ticks: { autoSkip: false } }) },
+        scales: { x: axis(block.value_title, { beginAtZero: true, suggestedMax: block.most }), y: axis("", { grid: { display: false }, ticks: { autoSkip: false } }) },
         plugins: plugins(false, { tooltip: { callbacks: { title: (items) => short(block.labels[items[0].dataIndex], 80) } } }),
       }),
     });

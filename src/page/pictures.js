@@ -95,7 +95,7 @@ function heatMap(block) {
   });
   charts.onRedraw(paint);
   paint();
-  const corner = element("th", { scope: "col" }, element("span", { class: "unseen" }, block.row_title));
+  const corner = element("th", { scope: "col" }, block.row_title);
   const head = element("thead", {},
     element("tr", {}, element("td"), element("th", { scope: "colgroup", colspan: block.columns.length }, block.column_title)),
     element("tr", {}, corner, ...block.columns.map((name) => element("th", { scope: "col" }, name))));

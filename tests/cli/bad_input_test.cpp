@@ -137,7 +137,7 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
   refuse("--out", at("source.npy/deep/er"), {"--out"});
   expect_refused({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
                   at("no/model.npz")},
-                 {"--out", "not a folder"});
+                 {"--out", "there is no folder"});
   expect_refused(
       {"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out", at("model.txt")},
       {"--out", "an .npz file"});

@@ -44,14 +44,14 @@ TEST_F(ReportPage, RefusesWhatItCannotDo) {
   expect_refused({"report"}, {"MODEL"});
   expect_refused({"report", at("source.npy")}, {"source.npy"});
   expect_refused({"report", model, "--out", at("page.pdf")}, {"--out", ".html"});
-  expect_refused({"report", model, "--out", at("none/page.html")}, {"--out", "not a folder"});
+  expect_refused({"report", model, "--out", at("none/page.html")}, {"--out", "there is no folder"});
   expect_refused({"report", model, "--image-size", "28"}, {"--image-size", "28x28"});
   expect_refused({"report", model, "--image-size", "2x2"}, {"2 x 2", "3 features"});
   expect_refused({"report", model, "--image-size", "4294967296x4294967296"}, {"image size"});
   expect_refused({"report", model, "--target-labels", at("source_labels.npy")},
                  {"--target-labels", "40 labels for 30 points"});
   write(at("model.html"), read(model));
-  expect_refused({"report", at("model.html")}, {"--model"});
+  expect_refused({"report", at("model.html")}, {"model.html", "not a model"});
   EXPECT_EQ(read(at("model.html")), read(model)) << "the model is not written over";
 }
 
