@@ -34,7 +34,7 @@ def test_the_outline_of_the_demo(show):
 def test_the_outline_of_a_table_of_numbers(show):
     sections = dict(show("plain").evaluate(OUTLINE))
     assert sections["Strongest pairs"] == "text table"
-    assert sections["The learned metric"] == "text chart table text chart chart"
+    assert sections["The learned metric"] == "text chart table text chart"
 
 
 def test_an_experiment_and_a_bare_model(show):
