@@ -96,7 +96,7 @@ std::string in_quotes(std::string_view text) {
     } else {
       shown += text.substr(0, length);
     }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    text.remove_prefix(length > 0 ? length : 1);
   }
   return shown + "'";
 }
