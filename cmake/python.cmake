@@ -11,8 +11,9 @@ if(NOT nanobind_FOUND)
                       "which brings it, or `pip install nanobind` first.")
 endif()
 
-nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bindings.cpp python/options.cpp
-                    python/watch.cpp)
+nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_model.cpp
+                    python/bind_spd.cpp python/bind_transport.cpp python/bindings.cpp
+                    python/options.cpp python/watch.cpp)
 target_include_directories(_core PRIVATE python)
 # The whole archive: nothing refers to the file that chooses OpenBLAS's kernels when it is loaded.
 target_link_libraries(_core PRIVATE remblai_flags fmt::fmt $<LINK_LIBRARY:WHOLE_ARCHIVE,remblai>)

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "remblai/predict.h"
@@ -28,6 +29,12 @@ inline Eigen::Map<const Vector> read(const VectorIn& a) {
 }
 inline Eigen::Map<const Labels> read(const LabelsIn& a) {
   return {a.data(), static_cast<Index>(a.shape(0))};
+}
+
+// What an optional argument holds, or nothing.
+template <class Out, class In>
+Out value_or_empty(const std::optional<In>& array) {
+  return array ? Out(read(*array)) : Out();
 }
 
 // Results: arrays that own their memory.

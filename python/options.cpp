@@ -8,10 +8,8 @@
 #include <regex>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "remblai/error.h"
-#include "remblai/io.h"
 
 namespace remblai::python {
 namespace {
@@ -99,22 +97,15 @@ std::string with_keywords(const std::string& message) {
 
 Options options_from(const nb::dict& keywords) {
   Options options;
-  std::vector<std::string> known;
+  std::size_t found = 0;
   for_each_option(options, [&](const char* option, auto& field, const char*) {
-    known.push_back(keyword(option));
-    const nb::str key(known.back().c_str());
-    if (keywords.contains(key)) assign(known.back(), keywords[key], field);
+    const std::string name = keyword(option);
+    const nb::str key(name.c_str());
+    if (!keywords.contains(key)) return;
+    assign(name, keywords[key], field);
+    ++found;
   });
-  for (const auto& [key, value] : keywords) {
-    const auto given = nb::cast<std::string>(key);
-    bool found = false;
-    for (const std::string& one : known) found = found || one == given;
-    if (found) continue;
-    const std::string near = given == "lambda" ? "lambda_" : io::nearest_name(given, known);
-    const std::string message = "there is no option '" + given + "'" +
-                                (near.empty() ? "" : "; did you mean '" + near + "'?");
-    throw nb::type_error(message.c_str());
-  }
+  if (found != keywords.size()) throw Error("options: a keyword that is no option");
   return options;
 }
 

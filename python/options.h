@@ -17,8 +17,8 @@ std::string keyword(std::string_view option);
 /// A message of the library with its options as keywords: --outer-tolerance is 'outer_tolerance'.
 std::string with_keywords(const std::string& message);
 
-/// Options from keywords; what is not given keeps its default. TypeError for a keyword that does
-/// not exist, naming the nearest that does; Error for a value of the wrong type.
+/// Options from keywords; what is not given keeps its default. Error for a value of the wrong type,
+/// and for a keyword that does not exist (the package has named the nearest one before).
 Options options_from(const nb::dict& keywords);
 
 /// Every option as keyword -> value.

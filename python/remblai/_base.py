@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -211,10 +210,7 @@ class GroundMetric(BaseEstimator):
         target points, are shown and scored."""
         check_is_fitted(self, "model_")
         page: dict[str, Any] = {"title": title} if title else {}
-        path = pathlib.Path(path)
-        unfinished = path.with_name(path.name + ".tmp")
-        unfinished.write_text(self.model_.html(**page, **self._labels_to_show(yt)), encoding="utf-8")
-        unfinished.replace(path)
+        _core.write_text(path, self.model_.html(**page, **self._labels_to_show(yt)))
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt")}

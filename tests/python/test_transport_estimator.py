@@ -256,5 +256,10 @@ def test_a_page_for_a_browser(domains, tmp_path):
     assert "plum" in (tmp_path / "page.html").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="labels that the source has not"):
         classifier.report(tmp_path / "page.html", yt=np.array(["quince"] * len(Xt)))
+    (tmp_path / "folder").mkdir()
+    for place in (tmp_path / "folder", tmp_path / "nowhere/page.html"):
+        with pytest.raises(ValueError, match=place.name):
+            fitted.report(place)
+    assert {file.name for file in tmp_path.iterdir()} == {"page.html", "folder"}
     with pytest.raises(ValueError, match="yt: 5 labels"):
         fitted.report(tmp_path / "page.html", yt=yt[:5])

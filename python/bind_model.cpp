@@ -1,0 +1,249 @@
+// fit, load, the model and what it answers.
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "options.h"
+#include "remblai/fit.h"
+#include "remblai/map.h"
+#include "remblai/model_io.h"
+#include "remblai/page.h"
+#include "remblai/predict.h"
+#include "remblai/report.h"
+#include "watch.h"
+
+namespace remblai::python {
+namespace {
+
+using namespace nb::literals;
+
+// Anything that the package takes for points, as the library reads it.
+MatrixIn points_from(const nb::object& values) {
+  return nb::cast<MatrixIn>(
+      nb::module_::import_("remblai._checks").attr("core_points")(values, "points"));
+}
+
+std::tuple<Model, nb::object> fit_model(
+    const MatrixIn& source, const MatrixIn& target, const std::optional<LabelsIn>& source_labels,
+    const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
+    const std::optional<VectorIn>& target_weights, const std::optional<MatrixIn>& prior,
+    const std::optional<MatrixIn>& metric, const std::vector<std::string>& features,
+    const nb::dict& keywords, nb::object callback, const Model* start) {
+  const Options options = options_from(keywords);
+  Watch watch(std::move(callback));
+  Model model = unlocked([&] {
+    Problem problem;
+    problem.source = {read(source), value_or_empty<Labels>(source_labels),
+                      value_or_empty<Vector>(source_weights)};
+    problem.target = {read(target), value_or_empty<Labels>(target_labels),
+                      value_or_empty<Vector>(target_weights)};
+    problem.prior = value_or_empty<Matrix>(prior);
+    problem.metric = value_or_empty<Matrix>(metric);
+    problem.features = features;
+    return fit(
+        problem, options, [&](const Progress& progress) { return watch(progress); }, start);
+  });
+  return {std::move(model), watch.error()};
+}
+
+// A read-only view of one array of a model.
+template <class Select>
+auto array_of(Select select) {
+  return [select](nb::handle_t<Model> self) {
+    return view(select(nb::cast<const Model&>(self)), self);
+  };
+}
+
+// The same for one that may be empty: None.
+template <class Select>
+auto array_or_none(Select select) {
+  return [select](nb::handle_t<Model> self) {
+    const auto& values = select(nb::cast<const Model&>(self));
+    using View = decltype(view(values, self));
+    return values.size() ? std::optional<View>(view(values, self)) : std::nullopt;
+  };
+}
+
+std::optional<nb::tuple> exact_of(const Model& model) {
+  if (model.exact.empty()) return std::nullopt;
+  const auto count = static_cast<Index>(model.exact.size());
+  Labels source(count), target(count);
+  Vector amount(count);
+  for (Index k = 0; k < count; ++k) {
+    const Mass& mass = model.exact[static_cast<std::size_t>(k)];
+    source[k] = mass.source;
+    target[k] = mass.target;
+    amount[k] = mass.amount;
+  }
+  return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
+}
+
+void bind_predictor(nb::module_& core) {
+  nb::class_<Predictor>(core, "Predictor", "Model.predict for several sets of points.")
+      .def(
+          "__init__",
+          [](Predictor* self, const Model& model) {
+            unlocked([&] { new (self) Predictor(model); });
+          },
+          nb::keep_alive<1, 2>(), "model"_a)
+      .def(
+          "__call__",
+          [](const Predictor& p, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return p(read(points)); }));
+          },
+          "points"_a, "labels")
+      .def(
+          "votes",
+          [](const Predictor& p, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return p.votes(read(points)); }));
+          },
+          "points"_a, "(classes, shares): the share of each class among the neighbours");
+}
+
+}  // namespace
+
+void bind_model(nb::module_& core) {
+  nb::class_<Model>(core, "Model",
+                    "What fit returns. Arrays are read-only views; their names are those of the "
+                    "model file.")
+      .def_prop_ro("source_points", array_of([](auto& m) -> auto& { return m.source.points; }),
+                   "preprocessed")
+      .def_prop_ro("source_labels", array_or_none([](auto& m) -> auto& { return m.source.labels; }))
+      .def_prop_ro("source_weights", array_of([](auto& m) -> auto& { return m.source.weights; }))
+      .def_prop_ro("target_points", array_of([](auto& m) -> auto& { return m.target.points; }),
+                   "preprocessed")
+      .def_prop_ro("target_labels", array_or_none([](auto& m) -> auto& { return m.target.labels; }))
+      .def_prop_ro("target_weights", array_of([](auto& m) -> auto& { return m.target.weights; }))
+      .def_prop_ro("f", array_of([](auto& m) -> auto& { return m.f; }),
+                   "potentials of the source, in units of the cost")
+      .def_prop_ro("g", array_of([](auto& m) -> auto& { return m.g; }), "potentials of the target")
+      .def_prop_ro("metric_origin", array_of([](auto& m) -> auto& { return m.metric.origin; }))
+      .def_prop_ro("metric_basis", array_or_none([](auto& m) -> auto& { return m.metric.basis; }),
+                   "V, d x r; None: the identity")
+      .def_prop_ro("metric_factor", array_or_none([](auto& m) -> auto& { return m.metric.factor; }),
+                   "F, r x r; None: the identity")
+      .def_prop_ro("scaler_mean", array_or_none([](auto& m) -> auto& { return m.scaler.mean; }))
+      .def_prop_ro("scaler_scale", array_or_none([](auto& m) -> auto& { return m.scaler.scale; }))
+      .def_prop_ro("metric_length", [](const Model& m) { return m.metric.length; })
+      .def_prop_ro("metric_unit", [](const Model& m) { return m.metric.unit; })
+      .def_prop_ro("metric_outside", [](const Model& m) { return m.metric.outside; })
+      .def_prop_ro(
+          "lambda_", [](const Model& m) { return m.lambda; },
+          "entropy weight, absolute, in units of the cost")
+      .def_prop_ro(
+          "ridge", [](const Model& m) { return m.ridge; }, "absolute")
+      .def_prop_ro("options", [](const Model& m) { return to_dict(m.options); })
+      .def_prop_ro(
+          "status", [](const Model& m) { return std::string(name(m.status.outcome)); },
+          "converged, iteration-limit, stopped or diverged")
+      .def_prop_ro(
+          "reason", [](const Model& m) { return with_keywords(m.status.reason); },
+          "what happened and what to change, in a sentence")
+      .def_prop_ro("exact", exact_of,
+                   "(source, target, amount) of the plan when lambda = 0, else None")
+      .def(
+          "report", [](const Model& m) { return to_json(m, {}); },
+          "the report of the command line, as JSON")
+      .def(
+          "html",
+          [](const Model& m, const std::string& title, const std::optional<LabelsIn>& target_labels,
+             const std::map<std::int64_t, std::string>& class_names) {
+            PageOptions page;
+            page.title = title;
+            page.target_labels = value_or_empty<Labels>(target_labels);
+            page.class_names = class_names;
+            return unlocked([&] { return to_html(m, {}, page); });
+          },
+          "title"_a = PageOptions().title, "target_labels"_a = nb::none(),
+          "class_names"_a = std::map<std::int64_t, std::string>(),
+          "the page of `remblai report`; labels of the target points score and colour it")
+      .def_prop_ro(
+          "features", [](const Model& m) { return m.features; },
+          "names of the features, or an empty list")
+      .def(
+          "plan", [](const Model& m) { return give(unlocked([&] { return plan(m); })); },
+          "the transport plan, m x n")
+      .def(
+          "metric",
+          [](const Model& m) { return give(unlocked([&] { return m.metric.matrix(); })); },
+          "A, d x d, in preprocessed coordinates")
+      .def(
+          "map",
+          [](const Model& m, const nb::object& values) {
+            if (values.is_none()) return give(unlocked([&] { return map(m); }));
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return map(m, read(points)); }));
+          },
+          "points"_a = nb::none(), "where source points go: those of the model, or the ones given")
+      .def(
+          "map_back",
+          [](const Model& m, const nb::object& values) {
+            if (values.is_none()) return give(unlocked([&] { return map_back(m); }));
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return map_back(m, read(points)); }));
+          },
+          "points"_a = nb::none(),
+          "where target points come from: those of the model, or the ones given")
+      .def(
+          "predict",
+          [](const Model& m, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return predict(m, read(points)); }));
+          },
+          "points"_a, "labels of target points, by nearest neighbours")
+      .def(
+          "propagate",
+          [](const Model& m, const nb::object& values) {
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return propagate(m, read(points)); }));
+          },
+          "points"_a, "(classes, shares): labels of target points, through the plan")
+      .def(
+          "distances",
+          [](const Model& m, const nb::object& first, const nb::object& second) {
+            const MatrixIn a = points_from(first), b = points_from(second);
+            return give(unlocked([&] { return distances(m, read(a), read(b)); }));
+          },
+          "a"_a, "b"_a, "|a_i - b_j| in the metric of the model, all pairs of rows")
+      .def(
+          "save",
+          [](const Model& m, const std::filesystem::path& path) {
+            unlocked([&] { save(m, path.string()); });
+          },
+          "path"_a, "writes the .npz file that load and the command line read")
+      .def("__repr__", [](const Model& m) {
+        return fmt::format("<remblai.Model: {} source and {} target points of {} features; {}>",
+                           m.source.size(), m.target.size(), m.source.dimension(),
+                           with_keywords(m.status.reason));
+      });
+  bind_predictor(core);
+  core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
+           "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
+           "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
+           "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
+           "callback"_a = nb::none(), "start"_a = nb::none(),
+           "(model, what stopped it: an exception or None)");
+  core.def(
+      "load",
+      [](const std::filesystem::path& path) {
+        return unlocked([&] { return remblai::load(path.string()); });
+      },
+      "path"_a, "a model from its file");
+}
+
+}  // namespace remblai::python

@@ -1,0 +1,90 @@
+// One transport problem, given as a cost matrix.
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "options.h"
+#include "remblai/error.h"
+#include "remblai/exact.h"
+#include "remblai/threads.h"
+#include "remblai/transport.h"
+#include "watch.h"
+
+namespace remblai::python {
+namespace {
+
+using namespace nb::literals;
+
+nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn& q, double lambda,
+                         double tolerance, int max_passes, const std::string& solver,
+                         const std::string& precision, int threads,
+                         const std::optional<VectorIn>& start) {
+  if (threads < 0) throw Error(fmt::format("threads: {} is negative; 0 is one a core", threads));
+  if (max_passes < 1) throw Error(fmt::format("max_passes: {} is less than 1", max_passes));
+  TransportOptions options;
+  options.tolerance = tolerance;
+  options.max_passes = max_passes;
+  options.solver = solver_from(solver);
+  const EngineOptions engine{.threads = set_threads(threads),
+                             .precision = precision_from(precision)};
+  Watch watch{nb::none()};
+  auto last = std::chrono::steady_clock::now();
+  options.keep_going = [&](int, double) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last < std::chrono::milliseconds(100)) return true;
+    last = now;
+    return watch({});
+  };
+  TransportPlan out = unlocked([&] {
+    return transport(read(cost), read(p), read(q), lambda, options, engine,
+                     value_or_empty<Vector>(start));
+  });
+  const TransportResult& result = out.result;
+  nb::dict all;
+  all["plan"] = give(std::move(out.plan));
+  all["f"] = give(std::move(out.f));
+  all["g"] = give(std::move(out.g));
+  all["cost"] = result.cost;
+  all["gap"] = result.gap;
+  all["source_error"] = result.source_error;
+  all["target_error"] = result.target_error;
+  all["passes"] = result.passes;
+  all["converged"] = result.converged;
+  all["error"] = watch.error();
+  return all;
+}
+
+nb::dict solve_exact(const MatrixIn& cost, const VectorIn& p, const VectorIn& q) {
+  ExactPlan exact = unlocked([&] { return exact_transport(read(cost), read(p), read(q)); });
+  Matrix plan = Matrix::Zero(static_cast<Index>(cost.shape(0)), static_cast<Index>(cost.shape(1)));
+  for (const Mass& mass : exact.masses) plan(mass.source, mass.target) = mass.amount;
+  nb::dict all;
+  all["plan"] = give(std::move(plan));
+  all["f"] = give(std::move(exact.f));
+  all["g"] = give(std::move(exact.g));
+  all["cost"] = exact.cost;
+  all["gap"] = exact.gap;
+  return all;
+}
+
+}  // namespace
+
+void bind_transport(nb::module_& core) {
+  const TransportOptions defaults;
+  const EngineOptions engine;
+  const auto text = [](auto choice) { return std::string(name(choice)); };
+  core.def("transport", solve_transport, "cost"_a, "p"_a, "q"_a, "lambda_"_a, nb::kw_only(),
+           "tolerance"_a = defaults.tolerance, "max_passes"_a = defaults.max_passes,
+           "solver"_a = text(defaults.solver), "precision"_a = text(engine.precision),
+           "threads"_a = engine.threads, "start"_a = nb::none(),
+           "entropic transport for one cost matrix");
+  core.def("exact", solve_exact, "cost"_a, "p"_a, "q"_a, "exact transport for one cost matrix");
+}
+
+}  // namespace remblai::python
