@@ -45,8 +45,13 @@ add_executable(
   tests/model_io_test.cpp
   tests/model_test.cpp
   tests/options_test.cpp
+  tests/page_images_test.cpp
+  tests/page_metric_test.cpp
+  tests/page_plan_test.cpp
   tests/page_test.cpp
+  tests/page_warnings_test.cpp
   tests/parallel_test.cpp
+  tests/png_test.cpp
   tests/predict_test.cpp
   tests/preprocess_test.cpp
   tests/report_test.cpp
