@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "linalg.h"
+#include "base/linalg.h"
 #include "remblai/fit.h"
 #include "remblai/io.h"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "costs.h"
-#include "simd.h"
+#include "base/simd.h"
+#include "transport/costs.h"
 
 namespace remblai {
 namespace {

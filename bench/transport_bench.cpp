@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "pairs.h"
 #include "remblai/sample.h"
 #include "remblai/transport.h"
+#include "transport/pairs.h"
 
 namespace remblai {
 namespace {

@@ -1,5 +1,5 @@
-# cmake -DOUTPUT=sample_files.cpp -DNAME=sample_files "-DFILES=a|b|c" -P embed.cmake
-# Writes the C++ file that src/NAME.h declares: the bytes of the files, in the order given.
+# cmake -DOUTPUT=sample_files.cpp -DNAME=sample_files -DFOLDER=io "-DFILES=a|b|c" -P embed.cmake
+# Writes the C++ file that src/FOLDER/NAME.h declares: the bytes of the files, in the order given.
 # They become string literals, which a compiler reads many times faster than lists of numbers.
 string(REPLACE "|" ";" FILES "${FILES}")
 list(LENGTH FILES count)
@@ -13,7 +13,7 @@ endforeach()
 file(
   WRITE ${OUTPUT}
   "// Made by cmake/embed.cmake.\n"
-  "#include \"${NAME}.h\"\n\n"
+  "#include \"${FOLDER}/${NAME}.h\"\n\n"
   "namespace remblai {\n\n"
   "const std::array<std::string_view, ${count}>& ${NAME}() {\n"
   "  static const std::array<std::string_view, ${count}> files = {\n${literals}  };\n"

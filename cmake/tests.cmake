@@ -28,40 +28,40 @@ endfunction()
 
 add_executable(
   remblai_tests
-  tests/alternation_test.cpp
-  tests/anderson_test.cpp
-  tests/costs_test.cpp
-  tests/domain_test.cpp
-  tests/exact_test.cpp
-  tests/fit_test.cpp
-  tests/io_csv_test.cpp
-  tests/io_idx_test.cpp
-  tests/io_mat_test.cpp
-  tests/io_npy_test.cpp
-  tests/io_test.cpp
-  tests/linalg_test.cpp
-  tests/map_test.cpp
-  tests/metric_test.cpp
-  tests/model_io_test.cpp
-  tests/model_test.cpp
-  tests/options_test.cpp
-  tests/page_images_test.cpp
-  tests/page_metric_test.cpp
-  tests/page_plan_test.cpp
-  tests/page_test.cpp
-  tests/page_warnings_test.cpp
-  tests/parallel_test.cpp
-  tests/png_test.cpp
-  tests/predict_test.cpp
-  tests/preprocess_test.cpp
-  tests/report_test.cpp
-  tests/sample_test.cpp
-  tests/simd_test.cpp
-  tests/space_test.cpp
-  tests/spd_test.cpp
-  tests/threads_test.cpp
-  tests/transport_test.cpp
-  tests/version_test.cpp)
+  tests/fit/alternation_test.cpp
+  tests/transport/anderson_test.cpp
+  tests/transport/costs_test.cpp
+  tests/fit/domain_test.cpp
+  tests/transport/exact_test.cpp
+  tests/fit/fit_test.cpp
+  tests/io/csv_test.cpp
+  tests/io/idx_test.cpp
+  tests/io/mat_test.cpp
+  tests/io/npy_test.cpp
+  tests/io/io_test.cpp
+  tests/base/linalg_test.cpp
+  tests/model/map_test.cpp
+  tests/model/metric_test.cpp
+  tests/model/model_io_test.cpp
+  tests/model/model_test.cpp
+  tests/fit/options_test.cpp
+  tests/report/page_images_test.cpp
+  tests/report/page_metric_test.cpp
+  tests/report/page_plan_test.cpp
+  tests/report/page_test.cpp
+  tests/report/page_warnings_test.cpp
+  tests/base/parallel_test.cpp
+  tests/report/png_test.cpp
+  tests/model/predict_test.cpp
+  tests/fit/preprocess_test.cpp
+  tests/report/report_test.cpp
+  tests/io/sample_test.cpp
+  tests/base/simd_test.cpp
+  tests/fit/space_test.cpp
+  tests/base/spd_test.cpp
+  tests/base/threads_test.cpp
+  tests/transport/transport_test.cpp
+  tests/base/version_test.cpp)
 target_include_directories(remblai_tests PRIVATE src tests)
 target_compile_definitions(
   remblai_tests

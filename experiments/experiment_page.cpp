@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "page_shell.h"
+#include "report/page_shell.h"
 
 namespace remblai::experiments {
 namespace {

@@ -14,8 +14,8 @@
 #include <optional>
 #include <sstream>
 
-#include "json.h"
 #include "remblai/error.h"
+#include "report/json.h"
 
 namespace remblai::experiments {
 namespace {

@@ -11,14 +11,14 @@
 #include <map>
 #include <tuple>
 
-#include "alternation.h"
-#include "linalg.h"
-#include "pairs.h"
+#include "base/linalg.h"
+#include "fit/alternation.h"
+#include "fit/space.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
-#include "space.h"
+#include "transport/pairs.h"
 
 namespace remblai::experiments {
 namespace {

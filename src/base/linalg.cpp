@@ -1,0 +1,253 @@
+// Dense linear algebra by OpenBLAS and LAPACKE, for the row-major matrices of types.h.
+// A row-major A is a column-major A', so LAPACK is always called column-major: nothing is copied
+// for it.
+#include "base/linalg.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace remblai::linalg {
+namespace {
+
+// The 32-bit workspace sizes of dgesdd (4 n^2 + 7 n) and dsyevd (2 n^2 + 6 n + 1) overflow above
+// it.
+constexpr Index kLargestOrder = 23000;
+
+int size(Index n) {
+  assert(n >= 0 && n <= std::numeric_limits<int>::max());
+  return static_cast<int>(n);
+}
+
+/// Leading dimensions may not be 0, even of an empty matrix.
+int stride(Index n) {
+  return std::max(1, size(n));
+}
+
+CBLAS_TRANSPOSE flag(Op op) {
+  return op == Op::none ? CblasNoTrans : CblasTrans;
+}
+
+/// op(A) op(A)', n x n with k terms an entry.
+Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+  Matrix c = Matrix::Zero(n, n);
+  cblas_dsyrk(CblasRowMajor, CblasLower, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 0.0,
+              c.data(), stride(n));
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return c;
+}
+
+bool usable(const Matrix& a) {
+  assert(a.rows() == a.cols());
+  return a.rows() <= kLargestOrder && all_finite(a);
+}
+
+/// Of the column-major square `a`: A P = Q R with pivots |r_kk| descending. Leaves in `a` the
+/// leading columns of Q whose pivot exceeds `tolerance` times the first, and returns their number.
+int pivoted_basis(int n, std::vector<double>& a, double tolerance) {
+  std::vector<int> order(static_cast<std::size_t>(n), 0);
+  std::vector<double> tau(static_cast<std::size_t>(n));
+  LAPACKE_dgeqp3(LAPACK_COL_MAJOR, n, n, a.data(), n, order.data(), tau.data());
+  const auto pivot = [&](int k) { return std::abs(a[static_cast<std::size_t>(k) * (n + 1)]); };
+  int rank = 0;
+  while (rank < n && pivot(rank) > tolerance * pivot(0)) ++rank;
+  if (rank > 0) LAPACKE_dorgqr(LAPACK_COL_MAJOR, n, rank, rank, a.data(), n, tau.data());
+  return rank;
+}
+
+}  // namespace
+
+// NaN and infinity times 0 are NaN, which no sum loses; this runs at the speed of memory.
+bool all_finite(const Matrix& a) {
+  return (a.array() * 0).sum() == 0;
+}
+
+std::string library() {
+  return std::string(openblas_get_config()) + " with kernels for " + openblas_get_corename();
+}
+
+void set_threads(int threads) {
+  openblas_set_num_threads(std::max(1, threads));
+}
+
+OneThread::OneThread() : before_(openblas_get_num_threads()) {
+  if (before_ > 1) openblas_set_num_threads(1);
+}
+
+OneThread::~OneThread() {
+  if (before_ > 1) openblas_set_num_threads(before_);
+}
+
+void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta,
+          Matrix& c) {
+  const Index rows = op_a == Op::none ? a.rows() : a.cols();
+  const Index inner = op_a == Op::none ? a.cols() : a.rows();
+  const Index cols = op_b == Op::none ? b.cols() : b.rows();
+  assert(inner == (op_b == Op::none ? b.rows() : b.cols()));
+  assert(c.rows() == rows && c.cols() == cols);
+  assert(c.size() == 0 || (c.data() != a.data() && c.data() != b.data()));
+  cblas_dgemm(CblasRowMajor, flag(op_a), flag(op_b), size(rows), size(cols), size(inner), alpha,
+              a.data(), stride(a.cols()), b.data(), stride(b.cols()), beta, c.data(), stride(cols));
+}
+
+Matrix multiply(const Matrix& a, const Matrix& b, Op op_a, Op op_b) {
+  Matrix c(op_a == Op::none ? a.rows() : a.cols(), op_b == Op::none ? b.cols() : b.rows());
+  gemm(op_a, a, op_b, b, 1.0, 0.0, c);
+  return c;
+}
+
+void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c) {
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
+              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
+              stride(b.cols()), 0, c.data(), stride(c.cols()));
+}
+
+void rows_times_transpose(const FloatMatrix& a, Index first, const FloatMatrix& b, float alpha,
+                          FloatMatrix& c) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
+              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
+              stride(b.cols()), 0, c.data(), stride(c.cols()));
+}
+
+Matrix gram(const Matrix& a) {
+  return symmetric_product(a, CblasTrans, a.cols(), a.rows());
+}
+
+Matrix gram_of_rows(const Matrix& a) {
+  return symmetric_product(a, CblasNoTrans, a.rows(), a.cols());
+}
+
+Spectrum eigh(const Matrix& a) {
+  Spectrum result;
+  if (!usable(a)) return result;
+  const int n = size(a.rows());
+  result.values.resize(n);
+  result.vectors = a;
+  result.ok = n == 0 || LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, result.vectors.data(), n,
+                                       result.values.data()) == 0;
+  result.vectors.transposeInPlace();
+  return result;
+}
+
+Vector eigenvalues(const Matrix& a) {
+  if (a.rows() == 0 || !usable(a)) return {};
+  const int n = size(a.rows());
+  Vector values(n);
+  Matrix work = a;
+  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'U', n, work.data(), n, values.data()) != 0) return {};
+  return values;
+}
+
+Svd svd(const Matrix& a) {
+  Svd result;
+  if (!usable(a)) return result;
+  const int n = size(a.rows());
+  result.values.resize(n);
+  result.u.resize(n, n);
+  result.v.resize(n, n);
+  if (n == 0) {
+    result.ok = true;
+    return result;
+  }
+  // LAPACK sees A' = V diag(values) U': its left vectors are V (read by rows: V'), its right U.
+  Matrix work = a;
+  result.ok = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', n, n, work.data(), n, result.values.data(),
+                             result.v.data(), n, result.u.data(), n) == 0;
+  if (!result.ok) {  // divide and conquer can fail where the QR iteration does not
+    work = a;
+    Vector superdiagonal(n);
+    result.ok =
+        LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'A', 'A', n, n, work.data(), n, result.values.data(),
+                       result.v.data(), n, result.u.data(), n, superdiagonal.data()) == 0;
+  }
+  result.v.transposeInPlace();
+  return result;
+}
+
+bool cholesky(const Matrix& a, Matrix& lower) {
+  assert(a.rows() == a.cols());
+  if (!all_finite(a)) return false;  // OpenBLAS lets NaN through
+  const int n = size(a.rows());
+  lower = a;
+  if (n > 0 && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, lower.data(), n) != 0) return false;
+  lower.triangularView<Eigen::StrictlyUpper>().setZero();
+  return true;
+}
+
+void subtract_gram_of_rows(const FloatMatrix& b, FloatMatrix& h) {
+  assert(h.rows() == b.rows() && h.cols() == b.rows());
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, size(b.rows()), size(b.cols()), -1.0F,
+              b.data(), stride(b.cols()), 1.0F, h.data(), stride(h.cols()));
+}
+
+bool cholesky_in_place(FloatMatrix& h) {
+  // The plain LAPACKE call would look for NaN in all of H; one of them reaches the last diagonal.
+  const int n = size(h.rows());
+  return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, h.data(), stride(h.cols())) == 0 &&
+         h.diagonal().allFinite();
+}
+
+void solve_factored(const FloatMatrix& lower, Eigen::VectorXf& x) {
+  assert(lower.rows() == lower.cols() && lower.rows() == x.size());
+  for (const CBLAS_TRANSPOSE op : {CblasNoTrans, CblasTrans})
+    cblas_strsv(CblasRowMajor, CblasLower, op, CblasNonUnit, size(x.size()), lower.data(),
+                stride(lower.cols()), x.data(), 1);
+}
+
+Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
+  assert(lower.rows() == lower.cols() && lower.rows() == b.rows());
+  Matrix x = b;
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, flag(op), CblasNonUnit, size(b.rows()),
+              size(b.cols()), 1.0, lower.data(), stride(lower.cols()), x.data(), stride(x.cols()));
+  return x;
+}
+
+Matrix row_space(const Matrix& a, double tolerance) {
+  const int n = size(a.rows());
+  const int d = size(a.cols());
+  const double largest = a.size() == 0 ? 0.0 : a.cwiseAbs().maxCoeff();
+  if (!(largest > 0.0)) return Matrix(d, 0);
+  std::vector<Index> used;  // columns that are not zero
+  for (Index j = 0; j < d; ++j)
+    if ((a.col(j).array() != 0).any()) used.push_back(j);
+  if (static_cast<int>(used.size()) < d) {
+    const Matrix within = row_space(a(Eigen::all, used), tolerance);
+    Matrix basis = Matrix::Zero(d, within.cols());
+    basis(used, Eigen::all) = within;
+    return basis;
+  }
+  // Pivoting runs at the speed of memory, so it is left to a square factor of order min(n, d).
+  Matrix work = a / largest;
+  const int order = std::min(n, d);
+  std::vector<double> tau(static_cast<std::size_t>(order));
+  std::vector<double> factor(static_cast<std::size_t>(order) * order, 0.0);
+  const auto column = [&](int j) {
+    return factor.begin() + static_cast<std::ptrdiff_t>(j) * order;
+  };
+  if (n > d) {
+    LAPACKE_dgelqf(LAPACK_COL_MAJOR, d, n, work.data(), d, tau.data());
+    for (int j = 0; j < d; ++j) {
+      std::copy(&work(j, 0) + j, &work(j, 0) + d, column(j) + j);
+    }
+  } else {
+    LAPACKE_dgeqrf(LAPACK_COL_MAJOR, d, n, work.data(), d, tau.data());
+    for (int j = 0; j < n; ++j) {
+      std::copy(&work(j, 0), &work(j, 0) + j + 1, column(j));
+    }
+  }
+  const int rank = pivoted_basis(order, factor, tolerance);
+  Matrix basis = Matrix::Zero(rank, d);  // read by columns: d x rank
+  for (int j = 0; j < rank; ++j) std::copy(column(j), column(j) + order, &basis(j, 0));
+  if (n <= d) {
+    LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'N', d, rank, n, work.data(), d, tau.data(), basis.data(),
+                   d);
+  }
+  return basis.transpose();
+}
+
+}  // namespace remblai::linalg

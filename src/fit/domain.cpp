@@ -1,0 +1,68 @@
+// Checks of what the caller brings, and the normalisation of weights.
+#include "remblai/domain.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/linalg.h"
+#include "remblai/error.h"
+
+namespace remblai {
+
+void require_finite(const MatrixView& values, std::string_view name) {
+  if (linalg::all_finite(values)) return;
+  for (Index i = 0; i < values.rows(); ++i)
+    for (Index j = 0; j < values.cols(); ++j)
+      if (!std::isfinite(values(i, j)))
+        throw Error(fmt::format(
+            "{}: row {}, column {} (counted from 1) is {}; every value must be a finite number: "
+            "remove or fill in such points first",
+            name, i + 1, j + 1, values(i, j)));
+}
+
+void Domain::validate(std::string_view name) const {
+  if (size() == 0 || dimension() == 0)
+    throw Error(
+        fmt::format("{}: {} points of dimension {}; at least one point with one coordinate is "
+                    "needed",
+                    name, size(), dimension()));
+  require_finite(points, fmt::format("{} points", name));
+  if (labelled() && labels.size() != size())
+    throw Error(fmt::format("{} labels: {} labels for {} points; give one label a point", name,
+                            labels.size(), size()));
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  for (Index i = 0; i < labels.size(); ++i)
+    if (labels[i] > most || labels[i] < -most)
+      throw Error(
+          fmt::format("{} labels: label {} (counted from 1) is {}; labels lie between -2^53 and "
+                      "2^53",
+                      name, i + 1, labels[i]));
+  if (weights.size() == 0) return;
+  if (weights.size() != size())
+    throw Error(fmt::format("{} weights: {} weights for {} points; give one weight a point", name,
+                            weights.size(), size()));
+  for (Index i = 0; i < weights.size(); ++i)
+    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+      throw Error(
+          fmt::format("{} weights: weight {} (counted from 1) is {}; weights are finite and "
+                      "not negative",
+                      name, i + 1, weights[i]));
+  if (weights.maxCoeff() == 0)
+    throw Error(fmt::format("{} weights: all are zero; at least one must be positive", name));
+}
+
+std::vector<Index> positive_entries(const Vector& weights) {
+  std::vector<Index> places;
+  for (Index i = 0; i < weights.size(); ++i)
+    if (weights[i] > 0) places.push_back(i);
+  return places;
+}
+
+Vector Domain::probabilities() const {
+  if (weights.size() == 0) return Vector::Constant(size(), 1.0 / static_cast<double>(size()));
+  const Vector scaled = weights / weights.maxCoeff();
+  return (scaled.array() < 1e-100).select(0, scaled / scaled.sum());
+}
+
+}  // namespace remblai

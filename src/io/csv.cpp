@@ -1,0 +1,193 @@
+// Tables of numbers as text: the line of names, columns by name or index, and what is said when a
+// field is not a number. io_records.cpp takes the text apart.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "io/csv_tokens.h"
+#include "io/formats.h"
+#include "remblai/error.h"
+
+namespace remblai::io {
+namespace {
+
+/// What the first record is: names, numbers, or numbers among which something else stands.
+enum class First { names, numbers, mixed };
+
+/// The first corner of names may be empty, as data frames leave it above their row names.
+First kind_of(const std::vector<Field>& fields) {
+  bool text = false, counting = true;
+  double expected = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    double value = 0;
+    const Parse parse = parse_number(fields[i].text, value);
+    if (parse == Parse::text || (parse == Parse::empty && i == 0)) {
+      text = true;
+    } else if (parse != Parse::empty) {
+      counting = counting && parse == Parse::number && value == expected;
+      ++expected;
+    }
+  }
+  return !text ? First::numbers : counting ? First::names : First::mixed;
+}
+
+constexpr const char* naming = "a header must name every column, and not by a number";
+
+class Table {
+ public:
+  explicit Table(const std::string& path) : path_(path), records_(path) {
+    if (!records_.next()) throw Error(path + ": the file holds no numbers");
+    width_ = records_.fields().size();
+    first_line_ = records_.line();
+    first_ = kind_of(records_.fields());
+    if (first_ == First::names) {
+      for (const Field& field : records_.fields()) names_.push_back(field.unescaped());
+    } else {
+      records_.restart();
+    }
+  }
+
+  /// Steps to the next record; false at the end. Throws Error when its length is not the first's.
+  bool next() {
+    if (!records_.next()) return false;
+    const std::size_t count = records_.fields().size();
+    if (count == width_) return true;
+    throw Error(fmt::format(
+        "{}: line {} has {} field{}, line {} has {}; every line must have the same number", path_,
+        records_.line(), count, count == 1 ? "" : "s", first_line_, width_));
+  }
+
+  double number(std::size_t column) const {
+    double value = 0;
+    const Field& field = records_.fields()[column];
+    const Parse parse = parse_number(field.text, value);
+    if (parse == Parse::number && std::isfinite(value)) return value;
+    const std::string text = in_quotes(field.unescaped());
+    const std::string place =
+        names_.empty() ? fmt::format("column {}", column + 1)
+                       : fmt::format("column {} ({})", column + 1, in_quotes(names_[column]));
+    const bool in_first = first_ == First::mixed && records_.line() == first_line_;
+    throw Error(fmt::format("{}: line {}, {}: {}{}", path_, records_.line(), place,
+                            parse == Parse::empty    ? "the field is empty"
+                            : parse == Parse::number ? text + "; only finite numbers are taken"
+                            : parse == Parse::text   ? text + " is not a number"
+                                                     : text + " is out of range",
+                            in_first ? fmt::format("; {}", naming) : ""));
+  }
+
+  bool is_number(std::size_t column) const {
+    double value = 0;
+    return parse_number(records_.fields()[column].text, value) == Parse::number;
+  }
+
+  /// A name of the header, else an index from 0, or from the end when negative.
+  std::size_t column(const std::string& wanted) const {
+    const auto found = std::find(names_.begin(), names_.end(), wanted);
+    if (found != names_.end()) {
+      if (std::find(found + 1, names_.end(), wanted) != names_.end()) {
+        throw Error(fmt::format("{}: two columns are called {}; take one by its index, from 0",
+                                path_, in_quotes(wanted)));
+      }
+      return static_cast<std::size_t>(found - names_.begin());
+    }
+    long long index = 0;
+    const char* end = wanted.data() + wanted.size();
+    const auto parsed = std::from_chars(wanted.data(), end, index);
+    const auto width = static_cast<long long>(width_);
+    if (parsed.ec == std::errc{} && parsed.ptr == end && index >= -width && index < width) {
+      return static_cast<std::size_t>(index < 0 ? index + width : index);
+    }
+    const std::string indices = fmt::format("columns are 0 to {}", width_ - 1);
+    throw Error(fmt::format("{}: there is no column {}; {}", path_, in_quotes(wanted),
+                            first_ == First::names ? among(wanted, names_)
+                            : first_ == First::numbers
+                                ? "the file has no line of names, " + indices
+                                : fmt::format("line {} mixes names and numbers ({}), {}",
+                                              first_line_, naming, indices)));
+  }
+
+  std::string name(std::size_t column) const {
+    return names_.empty() ? std::to_string(column) : names_[column];
+  }
+
+  std::size_t width() const { return width_; }
+  bool named() const { return !names_.empty(); }
+
+ private:
+  std::string path_;
+  Records records_;
+  std::size_t first_line_ = 0;
+  std::size_t width_ = 0;
+  First first_ = First::numbers;
+  std::vector<std::string> names_;  ///< empty without a header
+};
+
+std::vector<std::size_t> chosen_columns(const Table& table, const std::string& path,
+                                        const std::string& only,
+                                        const std::vector<std::string>& without) {
+  std::vector<std::size_t> columns;
+  if (!only.empty()) {
+    columns.push_back(table.column(only));
+  } else {
+    std::vector<bool> left_out(table.width(), false);
+    for (const std::string& column : without) left_out[table.column(column)] = true;
+    for (std::size_t i = 0; i < table.width(); ++i) {
+      if (!left_out[i]) columns.push_back(i);
+    }
+  }
+  if (columns.empty()) {
+    throw Error(fmt::format("{}: no column is left besides {}", path,
+                            in_quotes(fmt::format("{}", fmt::join(without, ", ")))));
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::vector<Entry> list_csv(const std::string& path) {
+  Table table(path);
+  std::vector<bool> text(table.width(), false);
+  Index rows = 0;
+  for (; table.next(); ++rows) {
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = text[i] || !table.is_number(i);
+  }
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    entries.push_back({.name = table.name(i),
+                       .type = text[i] ? "text" : "number",
+                       .shape = {rows},
+                       .refusal = ""});
+  }
+  return entries;
+}
+
+Array read_csv(const std::string& path, const std::string& only,
+               const std::vector<std::string>& without) {
+  Table table(path);
+  const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
+  std::vector<double> numbers;
+  while (table.next()) {
+    for (const std::size_t column : columns) numbers.push_back(table.number(column));
+  }
+  const auto cols = static_cast<Index>(columns.size());
+  const auto rows = static_cast<Index>(numbers.size()) / cols;
+  if (rows == 0) throw Error(path + ": the file has names but no numbers");
+  return {.name = only.empty() ? "" : table.name(columns[0]),
+          .type = "number",
+          .shape = {rows, cols},
+          .values = Eigen::Map<const Matrix>(numbers.data(), rows, cols)};
+}
+
+std::vector<std::string> names_csv(const std::string& path, const std::string& only,
+                                   const std::vector<std::string>& without) {
+  const Table table(path);
+  std::vector<std::string> names;
+  if (!table.named()) return names;
+  for (const std::size_t column : chosen_columns(table, path, only, without))
+    names.push_back(table.name(column));
+  return names;
+}
+
+}  // namespace remblai::io

@@ -1,0 +1,248 @@
+// From a spec to points, labels or a vector: the format by suffix, the array by name or by shape.
+// Whatever leaves this file is finite, and labels are whole.
+#include "remblai/io.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <new>
+
+#include "io/formats.h"
+#include "remblai/error.h"
+
+namespace remblai::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Format {
+  std::vector<Entry> (*list)(const std::string&);
+  Array (*read)(const std::string&, const std::string&);  ///< none for a table of text
+};
+
+constexpr Format npy{list_npy, read_npy};
+constexpr Format npz{list_npz, read_npz};
+constexpr Format mat{list_mat, read_mat};
+constexpr Format idx{list_idx, read_idx};
+constexpr Format csv{list_csv, nullptr};
+
+/// By the end of the file's name; nullptr when it is not known.
+const Format* find_format(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  });
+  if (name.ends_with(".npy")) return &npy;
+  if (name.ends_with(".npz")) return &npz;
+  if (name.ends_with(".mat")) return &mat;
+  if (name.ends_with(".csv") || name.ends_with(".tsv")) return &csv;
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  if (name.ends_with(".idx")) return &idx;
+  const std::string_view types[] = {"ubyte", "byte", "short", "int", "float", "double"};
+  for (const std::string_view type : types) {
+    if (!name.ends_with(type)) continue;
+    const std::string_view front = std::string_view(name).substr(0, name.size() - type.size());
+    const bool digit =
+        front.size() > 5 && front[front.size() - 2] >= '0' && front[front.size() - 2] <= '9';
+    if (digit && front.ends_with('-') && front.substr(front.size() - 5, 3) == "idx") return &idx;
+  }
+  return nullptr;
+}
+
+const Format& format_of(const std::string& path) {
+  if (const Format* format = find_format(path)) return *format;
+  const File file(path);  // a missing file or a folder is the better thing to say
+  cannot_read(path,
+              "its name does not end in a known format: .npy, .npz, .csv, .tsv, .mat, .idx or "
+              "idx3-ubyte, the last two also with .gz");
+}
+
+/// One row, one column or one number.
+bool is_list(const Entry& entry) {
+  return std::count_if(entry.shape.begin(), entry.shape.end(),
+                       [](Index length) { return length != 1; }) <= 1;
+}
+
+bool is_empty(const Entry& entry) {
+  return std::find(entry.shape.begin(), entry.shape.end(), 0) != entry.shape.end();
+}
+
+std::string contents(const std::vector<Entry>& entries) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, entries.size()); ++i) {
+    const Entry& entry = entries[i];
+    text += fmt::format("{}{} ({}, {})", i == 0 ? "" : "; ", in_quotes(entry.name),
+                        shape_text(entry.shape), entry.type);
+  }
+  if (entries.size() > most) text += fmt::format(" and {} more", entries.size() - most);
+  return text;
+}
+
+enum class Want { points, list };
+
+/// The entry called `name`; without a name, the only one of the wanted kind.
+const Entry& choose(const std::vector<Entry>& entries, const Spec& spec,
+                    const std::vector<std::string>& without, Want want) {
+  const bool single = entries.size() == 1 && entries[0].name.empty();
+  if (!spec.name.empty()) {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries) {
+      if (entry.name == spec.name) return entry;
+      names.push_back(entry.name);
+    }
+    cannot_read(spec.path,
+                single
+                    ? fmt::format("it holds one array without a name; leave out ':{}'", spec.name)
+                    : fmt::format("there is no array {}; {}", in_quotes(spec.name),
+                                  names.empty() ? "it has none" : among(spec.name, names)));
+  }
+  if (single) return entries[0];
+  std::vector<const Entry*> usable, wanted;
+  for (const Entry& entry : entries) {
+    if (!entry.refusal.empty() || is_empty(entry)) continue;
+    if (std::find(without.begin(), without.end(), entry.name) != without.end()) continue;
+    usable.push_back(&entry);
+    if (is_list(entry) == (want == Want::list)) wanted.push_back(&entry);
+  }
+  if (wanted.size() == 1) return *wanted[0];
+  if (wanted.empty() && usable.size() == 1) return *usable[0];
+  if (usable.empty()) {
+    cannot_read(spec.path, entries.empty() ? "it holds no arrays"
+                                           : "it holds no array of numbers that could be taken: " +
+                                                 contents(entries));
+  }
+  cannot_read(spec.path, fmt::format("it holds {} arrays: {}; name one, as in {}:{}",
+                                     entries.size(), contents(entries), spec.path,
+                                     (wanted.empty() ? usable : wanted)[0]->name));
+}
+
+/// The names in `without` that speak of the same file.
+std::vector<std::string> left_out(const Spec& spec, const std::vector<std::string>& without) {
+  std::vector<std::string> names;
+  for (const std::string& text : without) {
+    if (text.empty()) continue;
+    const Spec other = parse_spec(text);
+    std::error_code code;
+    const bool same = other.path == spec.path || fs::equivalent(other.path, spec.path, code);
+    if (same && !other.name.empty()) names.push_back(other.name);
+  }
+  return names;
+}
+
+Array read(const Spec& spec, const std::vector<std::string>& without, Want want) {
+  const Format& format = format_of(spec.path);
+  try {
+    if (format.read == nullptr) return read_csv(spec.path, spec.name, without);
+    const std::vector<Entry> entries = format.list(spec.path);
+    const Entry& entry = choose(entries, spec, without, want);
+    const std::string label =
+        entry.name.empty() ? spec.path : fmt::format("{}:{}", spec.path, entry.name);
+    if (!entry.refusal.empty()) cannot_read(label, entry.refusal);
+    if (is_empty(entry)) {
+      cannot_read(label, fmt::format("it is empty (shape {})", shape_text(entry.shape)));
+    }
+    return format.read(spec.path, entry.name);
+  } catch (const std::bad_alloc&) {
+    cannot_read(spec.path, "there is not enough memory for its numbers");
+  }
+}
+
+void require_finite(const Matrix& values, const std::string& spec) {
+  if ((values.array() * 0.0).sum() == 0.0) return;  // 0 x is NaN unless x is finite; vectorised
+  for (Index row = 0; row < values.rows(); ++row) {
+    for (Index col = 0; col < values.cols(); ++col) {
+      if (std::isfinite(values(row, col))) continue;
+      throw Error(fmt::format("{}: row {}, column {} (from 1) is {}; only finite numbers are taken",
+                              spec, row + 1, col + 1, values(row, col)));
+    }
+  }
+}
+
+/// The numbers of one row or column; `what` names them in messages.
+Vector read_list(const std::string& text, const char* what) {
+  const Spec spec = parse_spec(text);
+  const Array array = read(spec, {}, Want::list);
+  const Matrix& values = array.values;
+  if (values.rows() != 1 && values.cols() != 1) {
+    const bool table = format_of(spec.path).read == nullptr;
+    throw Error(
+        fmt::format("{}: {} must be one row or one column, this is {} x {}{}", text, what,
+                    values.rows(), values.cols(),
+                    table ? fmt::format("; name a column, as in {}:-1 for the last", spec.path)
+                          : std::string()));
+  }
+  require_finite(values, text);
+  return Eigen::Map<const Vector>(values.data(), values.size());
+}
+
+}  // namespace
+
+Spec parse_spec(const std::string& text) {
+  std::error_code code;
+  if (text.empty()) throw Error("the name of a file is empty");
+  const auto last = text.rfind(':');
+  if (last == std::string::npos || fs::exists(text, code)) return {text, ""};
+  auto colon = std::string::npos;
+  for (auto at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
+    if (!fs::is_regular_file(text.substr(0, at), code)) continue;
+    colon = at;
+    break;
+  }
+  if (colon == std::string::npos && find_format(text.substr(0, last)) != nullptr) colon = last;
+  if (colon == std::string::npos) return {text, ""};
+  if (colon + 1 == text.size()) {
+    throw Error(fmt::format("'{}': the name of an array or column must follow the colon", text));
+  }
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+std::vector<Array> list(const std::string& path) {
+  std::vector<Array> arrays;
+  for (Entry& entry : format_of(path).list(path)) {
+    if (!entry.refusal.empty()) continue;
+    arrays.push_back({.name = std::move(entry.name),
+                      .type = std::move(entry.type),
+                      .shape = std::move(entry.shape),
+                      .values = {}});
+  }
+  return arrays;
+}
+
+Matrix read_points(const std::string& text, bool transpose,
+                   const std::vector<std::string>& without) {
+  const Spec spec = parse_spec(text);
+  Array array = read(spec, left_out(spec, without), Want::points);
+  require_finite(array.values, text);
+  if (transpose) return array.values.transpose();
+  return std::move(array.values);
+}
+
+std::vector<std::string> read_names(const std::string& text,
+                                    const std::vector<std::string>& without) {
+  const Spec spec = parse_spec(text);
+  if (format_of(spec.path).read != nullptr) return {};
+  return names_csv(spec.path, spec.name, left_out(spec, without));
+}
+
+Labels read_labels(const std::string& text) {
+  const Vector values = read_list(text, "labels");
+  for (Index i = 0; i < values.size(); ++i) {
+    if (values[i] == std::floor(values[i]) && std::abs(values[i]) <= 0x1p53) continue;
+    throw Error(fmt::format("{}: label {} (from 1) is {}; labels must be whole numbers up to 2^53",
+                            text, i + 1, values[i]));
+  }
+  return values.cast<std::int64_t>();
+}
+
+Vector read_vector(const std::string& text) {
+  return read_list(text, "a list of numbers");
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  write_bytes(path, {text});
+}
+
+}  // namespace remblai::io

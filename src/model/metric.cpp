@@ -1,0 +1,66 @@
+// Points seen through a metric. Nothing here is d x d but Metric::matrix.
+#include "remblai/metric.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/linalg.h"
+#include "remblai/error.h"
+
+namespace remblai {
+Matrix Metric::coordinates(const Matrix& points) const {
+  if (points.cols() != dimension())
+    throw Error(fmt::format(
+        "points: {} coordinates, the model has {}; give points with the features it was "
+        "fitted on (are points in columns? then transpose)",
+        points.cols(), dimension()));
+  // length is a power of two, so multiplying by its inverse is exact.
+  Matrix centred = (points.rowwise() - origin.transpose()) * (1 / length);
+  return basis.size() ? linalg::multiply(centred, basis) : centred;
+}
+
+Matrix Metric::embed(const Matrix& points) const {
+  Matrix inside = coordinates(points);
+  return factor.size() ? linalg::multiply(inside, factor, linalg::Op::none, linalg::Op::transpose)
+                       : inside;
+}
+
+// Differences are formed before they are squared, so that near points keep their distance.
+Matrix Metric::distances(const Matrix& a, const Matrix& b) const {
+  const auto pairs = [](const Matrix& from, const Matrix& to) {
+    Matrix squares(from.rows(), to.rows());
+    for (Index i = 0; i < from.rows(); ++i)
+      squares.row(i) = (to.rowwise() - from.row(i)).rowwise().squaredNorm().transpose();
+    return squares;
+  };
+  Matrix total = pairs(embed(a), embed(b));
+  if (basis.size()) {
+    const auto rest = [&](const Matrix& points) {
+      Matrix left = (points.rowwise() - origin.transpose()) * (1 / length);
+      linalg::gemm(linalg::Op::none, coordinates(points), linalg::Op::transpose, basis, -1, 1,
+                   left);
+      return left;
+    };
+    total += outside * pairs(rest(a), rest(b));
+  }
+  return std::sqrt(unit) * total.cwiseSqrt();
+}
+
+Matrix Metric::matrix() const {
+  const Index d = dimension();
+  const double multiple = unit / length / length;
+  if (!basis.size())
+    return factor.size() ? Matrix(multiple * linalg::gram(factor))
+                         : Matrix(multiple * Matrix::Identity(d, d));
+  // V (F'F - outside I) V' + outside I
+  Matrix inside = factor.size() ? linalg::gram(factor) : Matrix(Matrix::Identity(rank(), rank()));
+  inside.diagonal().array() -= outside;
+  Matrix a = linalg::multiply(linalg::multiply(basis, inside), basis, linalg::Op::none,
+                              linalg::Op::transpose);
+  a = (0.5 * multiple) * (a + a.transpose()).eval();
+  a.diagonal().array() += multiple * outside;
+  return a;
+}
+
+}  // namespace remblai

@@ -1,0 +1,226 @@
+// Models as .npz files: arrays under plain names, and one JSON text for options, history and
+// status.
+#include "remblai/model_io.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/version.h"
+#include "report/json.h"
+
+namespace remblai {
+namespace {
+
+constexpr std::int64_t format_version = 1;
+
+// Every array of a model under its name in the file; for writing and for reading.
+template <class ModelType, class Visitor>
+void for_each_array(ModelType& m, Visitor&& visit) {
+  visit("source_points", m.source.points);
+  visit("source_labels", m.source.labels);
+  visit("source_weights", m.source.weights);
+  visit("target_points", m.target.points);
+  visit("target_labels", m.target.labels);
+  visit("target_weights", m.target.weights);
+  visit("f", m.f);
+  visit("g", m.g);
+  visit("metric_origin", m.metric.origin);
+  visit("metric_basis", m.metric.basis);
+  visit("metric_factor", m.metric.factor);
+  visit("scaler_mean", m.scaler.mean);
+  visit("scaler_scale", m.scaler.scale);
+}
+
+template <class ModelType, class Visitor>
+void for_each_scalar(ModelType& m, Visitor&& visit) {
+  visit("lambda", m.lambda);
+  visit("ridge", m.ridge);
+  visit("metric_length", m.metric.length);
+  visit("metric_unit", m.metric.unit);
+  visit("metric_outside", m.metric.outside);
+}
+
+Labels whole(std::int64_t value) {
+  return Labels::Constant(1, value);
+}
+
+using Arrays = std::map<std::string, io::Array>;
+
+const Matrix& at(const Arrays& arrays, const std::string& key) {
+  const auto found = arrays.find(key);
+  if (found == arrays.end() || found->second.values.size() == 0)
+    throw Error(fmt::format("the array '{}' is missing", key));
+  return found->second.values;
+}
+
+void assign(const Matrix& values, Matrix& out) {
+  out = values;
+}
+void assign(const Matrix& values, Vector& out) {
+  out = values.reshaped();
+}
+void assign(const Matrix& values, Labels& out) {
+  if (!(values.array().abs() <= 0x1p53).all() || (values.array() != values.array().round()).any())
+    throw Error("its labels are not whole numbers");
+  out = values.reshaped().cast<std::int64_t>();
+}
+
+// A file may hold anything under these names: what does not fit together is refused here, so that
+// no later access can leave its bounds and no answer is NaN.
+void require_consistent(const Model& m) {
+  const Index rows = m.source.size(), columns = m.target.size(), d = m.source.dimension();
+  const Index rank = m.metric.rank();
+  const auto optional = [](Index size, Index expected) { return size == 0 || size == expected; };
+  const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
+  // -infinity marks a point of weight 0; there is always another.
+  const auto usable = [](const Vector& potentials) {
+    return !potentials.hasNaN() && std::isfinite(potentials.maxCoeff());
+  };
+  m.source.validate("source");
+  m.target.validate("target");
+  if (m.target.dimension() != d || m.source.weights.size() != rows ||
+      m.target.weights.size() != columns || m.f.size() != rows || m.g.size() != columns ||
+      m.metric.origin.size() != d || !optional(m.metric.basis.rows(), d) ||
+      !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
+      !optional(static_cast<Index>(m.features.size()), d) ||
+      (m.scaler.kind == Preprocess::zscore &&
+       (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
+    throw Error("the shapes of its arrays do not fit each other");
+  if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
+    throw Error("the array 'metric_factor' is missing, or should be");
+  if ((m.lambda == 0) != !m.exact.empty()) throw Error("its exact plan is missing, or should be");
+  if (!positive(m.metric.unit) || !positive(m.metric.length) || !positive(m.metric.outside) ||
+      !(m.lambda == 0 || m.lambda >= std::numeric_limits<double>::min()) || !usable(m.f) ||
+      !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)))
+    throw Error("a scale or a potential is not a number that can be");
+  require_finite(m.metric.origin, "metric_origin");
+  require_finite(m.metric.basis, "metric_basis");
+  require_finite(m.metric.factor, "metric_factor");
+  require_finite(m.scaler.mean, "scaler_mean");
+  require_finite(m.scaler.scale, "scaler_scale");
+  for (const Mass& mass : m.exact)
+    if (mass.source >= rows || mass.target >= columns)
+      throw Error("an entry of its exact plan names a point that is not there");
+}
+
+void read_exact(const Arrays& arrays, Model& model) {
+  if (!arrays.contains("exact_amount")) return;
+  const Matrix& amount = at(arrays, "exact_amount");
+  const Matrix& source = at(arrays, "exact_source");
+  const Matrix& target = at(arrays, "exact_target");
+  if (source.size() != amount.size() || target.size() != amount.size())
+    throw Error("the arrays of its exact plan differ in length");
+  const auto place = [](double x) { return x >= 0 && x < 0x1p53 && x == std::floor(x); };
+  for (Index k = 0; k < amount.size(); ++k) {
+    if (!place(source(k)) || !place(target(k)) || !(amount(k) > 0 && amount(k) <= 1))
+      throw Error(fmt::format("entry {} of its exact plan is no mass between two points", k));
+    model.exact.push_back(
+        {static_cast<Index>(source(k)), static_cast<Index>(target(k)), amount(k)});
+  }
+}
+
+Model read_model(const Arrays& arrays) {
+  const double found = at(arrays, "format_version")(0);
+  if (found != format_version)
+    throw Error(
+        fmt::format("its format version is {}, this program reads version {}; use the program "
+                    "version that wrote it, or fit again",
+                    found, format_version));
+  Model model;
+  for_each_array(model, [&](const char* key, auto& values) {
+    if (arrays.contains(key)) assign(arrays.at(key).values, values);
+  });
+  for_each_scalar(model, [&](const char* key, double& value) { value = at(arrays, key)(0); });
+  read_exact(arrays, model);
+
+  const Matrix& bytes = at(arrays, "meta");
+  if (!(bytes.array() >= 0 && bytes.array() <= 255).all())
+    throw Error("the array 'meta' is no text");
+  std::string text;
+  for (const double byte : bytes.reshaped())
+    text += static_cast<char>(static_cast<unsigned char>(byte));
+  const Json meta = Json::parse(text);
+  model.options = options_from(meta.at("options"));
+  model.options.validate();
+  model.scaler.kind = model.options.preprocess;
+  model.history = history_from(meta.at("history"));
+  if (const Json& residual = meta.at("fixed_point_residual"); residual.is_number())
+    model.fixed_point_residual = residual;
+  model.status = {enum_from<Outcome>(meta.at("status").get<std::string>()),
+                  meta.at("reason").get<std::string>()};
+  if (meta.contains("features")) meta.at("features").get_to(model.features);
+  require_consistent(model);
+  return model;
+}
+
+}  // namespace
+
+void save(const Model& model, const std::string& path) {
+  std::map<std::string, io::Value> arrays;
+  for_each_array(model, [&](const char* key, const auto& values) {
+    if (values.size() > 0) arrays[key] = values;
+  });
+  for_each_scalar(model, [&](const char* key, double value) {
+    arrays[key] = Vector(Vector::Constant(1, value));
+  });
+  if (!model.exact.empty()) {
+    const Index count = static_cast<Index>(model.exact.size());
+    Labels source(count), target(count);
+    Vector amount(count);
+    for (Index k = 0; k < count; ++k) {
+      const Mass& mass = model.exact[static_cast<std::size_t>(k)];
+      source[k] = mass.source;
+      target[k] = mass.target;
+      amount[k] = mass.amount;
+    }
+    arrays["exact_source"] = source;
+    arrays["exact_target"] = target;
+    arrays["exact_amount"] = amount;
+  }
+  Json meta = {{"program", "remblai"},
+               {"version", version()},
+               {"options", options_json(model.options)},
+               {"status", name(model.status.outcome)},
+               {"reason", model.status.reason},
+               {"fixed_point_residual", number(model.fixed_point_residual)},
+               {"history", history_json(model.history)}};
+  if (!model.features.empty()) meta["features"] = model.features;
+  arrays["meta"] = meta.dump(-1, ' ', false, Json::error_handler_t::replace);
+  arrays["format_version"] = whole(format_version);
+  io::write_npz(path, arrays);
+}
+
+Model load(const std::string& path) {
+  const Arrays arrays = io::read_npz(path);
+  if (!arrays.contains("format_version") || !arrays.contains("meta"))
+    throw Error(
+        fmt::format("cannot use '{}' as a model: it is an .npz file, but not one written by "
+                    "remblai fit or adapt",
+                    path));
+  try {
+    return read_model(arrays);
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("cannot use '{}' as a model: {}", path, error.what()));
+  }
+}
+
+bool is_model_file(const std::string& path) {
+  std::string suffix = path.substr(path.size() < 4 ? 0 : path.size() - 4);
+  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (suffix != ".npz") return false;
+  bool version_found = false, meta_found = false;
+  for (const io::Array& array : io::list(path)) {
+    version_found = version_found || array.name == "format_version";
+    meta_found = meta_found || array.name == "meta";
+  }
+  return version_found && meta_found;
+}
+
+}  // namespace remblai

@@ -1,0 +1,203 @@
+// Labels for target points, and what is measured with them.
+#include "remblai/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/linalg.h"
+#include "model/conditional.h"
+#include "remblai/error.h"
+#include "transport/pairs.h"
+
+namespace remblai {
+namespace {
+
+void require_labels(const Model& model) {
+  if (!model.source.labelled())
+    throw Error(
+        "model: it was fitted without source labels, so it cannot predict; fit it again with "
+        "labels for the source points (--source-labels)");
+}
+
+// The majority among the voters, nearest first; of equal counts the label met first.
+std::int64_t vote(const std::vector<std::int64_t>& voters) {
+  std::map<std::int64_t, int> votes;
+  int most = 0;
+  for (const std::int64_t label : voters) most = std::max(most, ++votes[label]);
+  return *std::find_if(voters.begin(), voters.end(),
+                       [&](std::int64_t label) { return votes[label] == most; });
+}
+
+// The classes of some labels, ascending, and the place of each label among them.
+struct Classes {
+  Labels names;
+  std::vector<Index> places;
+
+  explicit Classes(const Labels& labels) {
+    const std::set<std::int64_t> all(labels.begin(), labels.end());
+    names.resize(static_cast<Index>(all.size()));
+    std::copy(all.begin(), all.end(), names.begin());
+    for (const std::int64_t label : labels)
+      places.push_back(std::lower_bound(names.begin(), names.end(), label) - names.begin());
+  }
+};
+
+// The k nearest columns of each row of distances, nearest first; of equal ones the first.
+template <class Visit>
+void visit_nearest(const Matrix& distances, int neighbours, const Visit& visit) {
+  if (neighbours < 1) throw Error(fmt::format("neighbours: {} is less than 1", neighbours));
+  const Index k = std::min<Index>(neighbours, distances.cols());
+  std::vector<Index> nearest;
+  for (Index i = 0; i < distances.rows(); ++i) {
+    const double* row = distances.row(i).data();
+    nearest.clear();
+    for (Index j = 0; j < distances.cols(); ++j) {
+      const bool full = static_cast<Index>(nearest.size()) == k;
+      if (full && row[j] >= row[nearest.back()]) continue;
+      if (full) nearest.pop_back();
+      nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), j,
+                                      [&](Index a, Index b) { return row[a] < row[b]; }),
+                     j);
+    }
+    visit(i, nearest);
+  }
+}
+
+// Squared distances of points to labelled ones, some rows of them at a time: visit(first,
+// distances).
+template <class Visit>
+void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix& points,
+                     const Visit& visit) {
+  if (labelled.rows() == 0 || labels.size() != labelled.rows() || labelled.cols() != points.cols())
+    throw Error(
+        fmt::format("labelled points: {} x {} with {} labels, against points of {} coordinates; "
+                    "the sizes must agree",
+                    labelled.rows(), labelled.cols(), labels.size(), points.cols()));
+  require_finite(labelled, "labelled points");
+  require_finite(points, "points");
+  const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
+  // Measured from the middle of the labelled points, so that no digits are lost far from zero.
+  const Eigen::RowVectorXd centre =
+      Eigen::RowVectorXd::Constant(labelled.rows(), 1.0 / static_cast<double>(labelled.rows())) *
+      labelled;
+  const Matrix centred = labelled.rowwise() - centre;
+  Matrix distances;
+  for (Index first = 0; first < points.rows(); first += block) {
+    const Index count = std::min(block, points.rows() - first);
+    squared_distances(points.middleRows(first, count).rowwise() - centre, centred, distances);
+    visit(first, distances);
+  }
+}
+
+}  // namespace
+
+Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
+                      int neighbours) {
+  Labels predicted(points.rows());
+  visit_distances(labelled, labels, points, [&](Index first, const Matrix& distances) {
+    predicted.segment(first, distances.rows()) =
+        nearest_labels_by_distance(distances, labels, neighbours);
+  });
+  return predicted;
+}
+
+Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels, int neighbours) {
+  if (labels.size() == 0 || labels.size() != distances.cols())
+    throw Error(
+        fmt::format("distances: to {} labelled points, with {} labels; give one label a "
+                    "point",
+                    distances.cols(), labels.size()));
+  Labels predicted(distances.rows());
+  std::vector<std::int64_t> voters;
+  visit_nearest(distances, neighbours, [&](Index i, const std::vector<Index>& nearest) {
+    voters.clear();
+    for (const Index voter : nearest) voters.push_back(labels[voter]);
+    predicted[i] = vote(voters);
+  });
+  return predicted;
+}
+
+Predictor::Predictor(const Model& model) : model_(model) {
+  require_labels(model);
+  const std::vector<Index> rows = positive_entries(model.source.weights);
+  mapped_ = seen(own_barycentres(model, Direction::forward)(rows, Eigen::all));
+  labels_ = model.source.labels(rows);
+}
+
+Matrix Predictor::seen(const Matrix& points) const {
+  return model_.options.knn_metric == KnnMetric::euclidean ? points : model_.metric.embed(points);
+}
+
+Labels Predictor::operator()(const MatrixView& points) const {
+  require_finite(points, "points");
+  return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)),
+                        model_.options.neighbours);
+}
+
+ClassShares Predictor::votes(const MatrixView& points) const {
+  require_finite(points, "points");
+  const Classes classes(labels_);
+  ClassShares out{classes.names, Matrix::Zero(points.rows(), classes.names.size())};
+  visit_distances(mapped_, labels_, seen(model_.scaler.apply(points)),
+                  [&](Index first, const Matrix& distances) {
+                    visit_nearest(distances, model_.options.neighbours,
+                                  [&](Index i, const std::vector<Index>& nearest) {
+                                    auto row = out.shares.row(first + i);
+                                    for (const Index voter : nearest)
+                                      row[classes.places[static_cast<std::size_t>(voter)]] += 1;
+                                    row /= static_cast<double>(nearest.size());
+                                  });
+                  });
+  return out;
+}
+
+Labels predict(const Model& model, const MatrixView& points) {
+  return Predictor(model)(points);
+}
+
+ClassShares propagate(const Model& model, const MatrixView& points) {
+  require_labels(model);
+  require_finite(points, "points");
+  const Classes classes(model.source.labels);
+  ClassShares out{classes.names, {}};
+  Matrix members = Matrix::Zero(model.source.size(), out.classes.size());
+  for (Index i = 0; i < members.rows(); ++i)
+    members(i, classes.places[static_cast<std::size_t>(i)]) = 1;
+  out.shares.resize(points.rows(), out.classes.size());
+  visit_conditionals(model, Direction::backward, model.scaler.apply(points),
+                     [&](Index first, const Matrix& weights) {
+                       out.shares.middleRows(first, weights.rows()) =
+                           linalg::multiply(weights, members);
+                     });
+  return out;
+}
+
+Labels most_likely(const ClassShares& shares) {
+  Labels labels(shares.shares.rows());
+  for (Index i = 0; i < labels.size(); ++i) {
+    Index best = 0;
+    shares.shares.row(i).maxCoeff(&best);
+    labels[i] = shares.classes[best];
+  }
+  return labels;
+}
+
+Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
+  require_finite(a, "points");
+  require_finite(b, "points");
+  return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));
+}
+
+double accuracy(const Labels& predicted, const Labels& truth) {
+  if (predicted.size() != truth.size() || truth.size() == 0)
+    throw Error(
+        fmt::format("labels: {} predicted and {} true labels; give two lists of the same length",
+                    predicted.size(), truth.size()));
+  return (predicted.array() == truth.array()).cast<double>().mean();
+}
+
+}  // namespace remblai

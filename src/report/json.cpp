@@ -1,0 +1,94 @@
+// One list of the fields of a step serves writing and reading.
+#include "report/json.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+namespace remblai {
+namespace {
+
+template <class StepType, class Visitor>
+void for_each_field(StepType& s, Visitor&& visit) {
+  visit("step", s.step);
+  visit("objective", s.objective);
+  visit("transport_cost", s.transport_cost);
+  visit("entropy", s.entropy);
+  visit("prior_term", s.prior_term);
+  visit("ridge_term", s.ridge_term);
+  visit("source_error", s.source_error);
+  visit("target_error", s.target_error);
+  visit("duality_gap", s.duality_gap);
+  visit("riccati_residual", s.riccati_residual);
+  visit("metric_change", s.metric_change);
+  visit("distance_change", s.distance_change);
+  visit("condition", s.condition);
+  visit("inner_iterations", s.inner_iterations);
+  visit("inner_converged", s.inner_converged);
+  visit("seconds", s.seconds);
+}
+
+template <class T>
+Json value_json(const T& value) {
+  if constexpr (std::is_enum_v<T>)
+    return name(value);
+  else if constexpr (std::is_same_v<T, double>)
+    return number(value);
+  else
+    return value;
+}
+
+template <class T>
+void read_value(const Json& json, T& value) {
+  if constexpr (std::is_enum_v<T>)
+    value = enum_from<T>(json.get<std::string>());
+  else if constexpr (std::is_same_v<T, double>)
+    value = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+  else
+    json.get_to(value);
+}
+
+}  // namespace
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json options_json(const Options& options) {
+  Json json;
+  for_each_option(options, [&](const char* key, const auto& value, const char*) {
+    json[key] = value_json(value);
+  });
+  return json;
+}
+
+Options options_from(const Json& json) {
+  Options options;
+  for_each_option(
+      options, [&](const char* key, auto& value, const char*) { read_value(json.at(key), value); });
+  return options;
+}
+
+Json history_json(const std::vector<Step>& history) {
+  Json list = Json::array();
+  for (const Step& step : history) {
+    Json record;
+    for_each_field(step,
+                   [&](const char* key, const auto& value) { record[key] = value_json(value); });
+    list.push_back(record);
+  }
+  return list;
+}
+
+std::vector<Step> history_from(const Json& json) {
+  std::vector<Step> history;
+  for (const Json& record : json) {
+    Step step;
+    for_each_field(step, [&](const char* key, auto& value) { read_value(record.at(key), value); });
+    history.push_back(step);
+  }
+  return history;
+}
+
+}  // namespace remblai

@@ -1,0 +1,150 @@
+// Words, tables and charts for the numbers of a model: accuracy, convergence, mass.
+#include "report/page_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace remblai {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// No more steps than a chart is wide: evenly spaced, the first and the last among them.
+std::vector<Step> thinned(const std::vector<Step>& history) {
+  constexpr std::size_t most = 400;
+  if (history.size() <= most) return history;
+  std::vector<Step> shown;
+  for (std::size_t k = 0; k < most; ++k)
+    shown.push_back(history[k * (history.size() - 1) / (most - 1)]);
+  return shown;
+}
+
+Json lines_block(const std::string& title, bool log, const std::vector<Step>& history,
+                 const std::vector<std::pair<std::string, double Step::*>>& series) {
+  Json block{{"kind", "lines"},     {"title", title},     {"log", log},
+             {"x_title", "step"},   {"x", Json::array()}, {"series", Json::array()},
+             {"none", "not finite"}};
+  const std::vector<Step> shown = thinned(history);
+  for (const Step& step : shown) block["x"].push_back(step.step);
+  for (const auto& [name, field] : series) {
+    std::vector<double> values;
+    for (const Step& step : shown) values.push_back(step.*field);
+    block["series"].push_back({{"name", name}, {"values", brief(values, 9)}});
+  }
+  return block;
+}
+
+}  // namespace
+
+Index with_mass(const Domain& domain) {
+  return static_cast<Index>(positive_entries(domain.weights).size());
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string PageContext::feature(Index k) const {
+  if (!model.features.empty()) return model.features[static_cast<std::size_t>(k)];
+  if (images()) return fmt::format("row {}, column {}", k / image.cols + 1, k % image.cols + 1);
+  return fmt::format("feature {}", k + 1);
+}
+
+Json PageContext::names(const Classes& classes) const {
+  Json list = Json::array();
+  for (const std::int64_t value : classes.shown) list.push_back(label(value));
+  if (classes.others) list.push_back("others");
+  return list;
+}
+
+Json accuracy_section(const PageContext& context) {
+  Rows rows;
+  int strong = -1;
+  for (const Score& score : context.options.scores) {
+    if (score.ours) strong = static_cast<int>(rows.size());
+    rows.push_back({score.method, percent(score.accuracy), score.note});
+  }
+  const auto add = [&](const char* on, const std::optional<double>& share) {
+    if (share)
+      rows.push_back({fmt::format("this model, on the {} points", on), percent(*share), ""});
+  };
+  if (context.baseline)
+    rows.push_back({"nearest source point, no adaptation, on the target points",
+                    percent(*context.baseline), ""});
+  add("target", context.report.target_accuracy);
+  add("test", context.report.test_accuracy);
+  if (rows.empty()) return nullptr;
+  const bool notes =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row[2].empty(); });
+  if (!notes)
+    for (auto& row : rows) row.pop_back();
+  std::vector<std::string> columns{"labels by", "right"};
+  if (notes) columns.push_back("remark");
+  return section("Accuracy",
+                 {text_block("The share of points whose predicted label is the true one. True "
+                             "labels were used to score, never to fit."),
+                  table_block("Accuracy", columns, rows, strong)});
+}
+
+Json convergence_section(const PageContext& context) {
+  const std::vector<Step>& history = context.model.history;
+  if (history.empty()) return nullptr;
+  if (history.size() == 1) {
+    const Step& only = history[0];
+    return section(
+        "Convergence",
+        {text_block("There was one step: one metric, and the plan for it."),
+         table_block("The one step", {"what", "value"},
+                     {{"objective", fmt::format("{:.6g}", only.objective)},
+                      {"error of the row sums", fmt::format("{:.2g}", only.source_error)},
+                      {"error of the column sums", fmt::format("{:.2g}", only.target_error)},
+                      {"duality gap, at most", fmt::format("{:.2g}", only.duality_gap)}})});
+  }
+  return section(
+      "Convergence",
+      {text_block("One step is a new metric and the plan for it. The objective should fall and "
+                  "level off; the other curves should end low."),
+       lines_block("Objective", false, history, {{"objective", &Step::objective}}),
+       lines_block("Change of the distances by a step", true, history,
+                   {{"relative change", &Step::distance_change}}),
+       lines_block("Error of the plan's marginals", true, history,
+                   {{"source", &Step::source_error}, {"target", &Step::target_error}}),
+       lines_block("Duality gap, at most", true, history, {{"gap", &Step::duality_gap}})});
+}
+
+Json mass_section(const PageContext& context, const PlanView& view) {
+  const char* heading = "Where the mass goes";
+  if (!context.model.source.labelled())
+    return section(heading, {text_block("The source points have no labels, so there are no classes "
+                                        "to follow.")});
+  if (view.mass.size() == 0) return nullptr;
+  Json shares = Json::array();
+  for (Index i = 0; i < view.mass.rows(); ++i) {
+    const double sum = view.mass.row(i).sum();
+    std::vector<double> row;  // NaN, and so null, where there is no mass to share
+    for (Index j = 0; j < view.mass.cols(); ++j) row.push_back(view.mass(i, j) / sum);
+    shares.push_back(brief(row));
+  }
+  std::string words = "Each row follows the mass of one source class to the classes of the target";
+  words += context.predicted() ? "; target labels are predicted, for the true ones were not given. "
+                               : "; target labels are the true ones, which the fit never saw. ";
+  words += "A row adds up to 100 %.";
+  if ((view.mass.rowwise().sum().array() == 0).any()) words += " A dash: the class has no mass.";
+  if (view.rows < with_mass(context.model.source))
+    words += fmt::format(" Counted over {} of the {} source points, some of every class.",
+                         view.rows, context.model.source.size());
+  return section(heading,
+                 {text_block(words),
+                  {{"kind", "heat"},
+                   {"caption", context.predicted() ? "From source class to predicted class, percent"
+                                                   : "From source class to target class, percent"},
+                   {"row_title", "source class"},
+                   {"column_title", context.predicted() ? "predicted class" : "target class"},
+                   {"rows", context.names(view.source_classes)},
+                   {"columns", context.names(view.target_classes)},
+                   {"shares", shares}}});
+}
+
+}  // namespace remblai

@@ -1,0 +1,81 @@
+// The report of a run, as JSON for programs and as a few lines for people.
+#include "remblai/report.h"
+
+#include <fmt/format.h>
+
+#include "remblai/version.h"
+#include "report/json.h"
+
+namespace remblai {
+namespace {
+
+std::string counted(Index count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string to_json(const Model& model, const Report& report) {
+  const Step nothing{};
+  const bool any = !model.history.empty();
+  const Step& last = any ? model.history.back() : nothing;
+  const auto value = [any](double x) { return any ? number(x) : Json(nullptr); };
+  Json json;
+  json["status"] = name(model.status.outcome);
+  json["status_reason"] = model.status.reason;
+  json["accuracy"] = Json::object();
+  if (report.target_accuracy) json["accuracy"]["target"] = *report.target_accuracy;
+  if (report.test_accuracy) json["accuracy"]["test"] = *report.test_accuracy;
+  json["lambda"] = model.options.lambda;
+  json["lambda_absolute"] = number(model.lambda);
+  json["ridge_absolute"] = number(model.ridge);
+  json["objective"] = value(last.objective);
+  json["transport_cost"] = value(last.transport_cost);
+  json["marginal_error"] = {{"source", value(last.source_error)},
+                            {"target", value(last.target_error)}};
+  json["duality_gap"] = value(last.duality_gap);
+  json["riccati_residual"] = value(last.riccati_residual);
+  json["fixed_point_residual"] = number(model.fixed_point_residual);
+  json["steps"] = model.history.size();
+  json["seconds"] = report.seconds;
+  json["source_points"] = model.source.size();
+  json["target_points"] = model.target.size();
+  json["dimension"] = model.metric.dimension();
+  json["rank"] = model.metric.rank();
+  json["inputs"] = Json::object();
+  for (const auto& [what, file] : report.inputs) json["inputs"][what] = file;
+  json["propagate"] = report.propagate;
+  json["history"] = history_json(model.history);
+  json["options"] = options_json(model.options);
+  json["version"] = version();
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string summary(const Model& model, const Report& report) {
+  const auto percent = [](double share) { return fmt::format("{:.2f} %", 100 * share); };
+  const bool learned = model.options.metric == MetricChoice::learned;
+  std::string text =
+      fmt::format("{}, {}, {} (rank {})\n", counted(model.source.size(), "source point"),
+                  counted(model.target.size(), "target point"),
+                  counted(model.metric.dimension(), "dimension"), model.metric.rank());
+  text += fmt::format("metric         {}{}\n", name(model.options.metric),
+                      learned ? fmt::format(", prior {}", name(model.options.prior)) : "");
+  text += fmt::format("status         {}: {}\n", name(model.status.outcome), model.status.reason);
+  text +=
+      fmt::format("lambda         {:.4g} (absolute {:.4g})\n", model.options.lambda, model.lambda);
+  if (!model.history.empty()) {
+    const Step& last = model.history.back();
+    text += fmt::format("transport cost {:.6g}, duality gap at most {:.1e}\n", last.transport_cost,
+                        last.duality_gap);
+    text += fmt::format("marginal error source {:.1e}, target {:.1e}\n", last.source_error,
+                        last.target_error);
+  }
+  if (report.target_accuracy)
+    text += fmt::format("accuracy       {} on the target\n", percent(*report.target_accuracy));
+  if (report.test_accuracy)
+    text += fmt::format("accuracy       {} on the test points\n", percent(*report.test_accuracy));
+  text += fmt::format("time           {:.2f} s\n", report.seconds);
+  return text;
+}
+
+}  // namespace remblai

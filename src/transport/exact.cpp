@@ -1,0 +1,124 @@
+// Exact transport by LEMON's network simplex, on costs and weights rounded to integers.
+#include "remblai/exact.h"
+
+#include <fmt/format.h>
+#include <lemon/network_simplex.h>
+#include <lemon/smart_graph.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+#include "base/memory.h"
+#include "remblai/domain.h"
+#include "remblai/error.h"
+
+namespace remblai {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+// Weights as multiples of 2^-50 that add up to 2^50; rounding goes to the largest weight.
+Integers whole_weights(const Vector& weights) {
+  constexpr std::int64_t total = std::int64_t{1} << 50;
+  Integers whole(static_cast<std::size_t>(weights.size()));
+  std::int64_t sum = 0;
+  for (Index i = 0; i < weights.size(); ++i) {
+    const std::int64_t amount = std::llround(weights[i] * static_cast<double>(total));
+    whole[static_cast<std::size_t>(i)] = amount;
+    sum += amount;
+  }
+  *std::max_element(whole.begin(), whole.end()) += total - sum;
+  return whole;
+}
+
+}  // namespace
+
+ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
+                          const Vector& target_weights) {
+  const Index m = cost.rows(), n = cost.cols();
+  if (source_weights.size() != m || target_weights.size() != n || m == 0 || n == 0)
+    throw Error(
+        fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree", m, n,
+                    source_weights.size(), target_weights.size()));
+  require_finite(cost, "cost");
+  constexpr double bytes_per_pair = 80;
+  const double needed = bytes_per_pair * static_cast<double>(m) * static_cast<double>(n);
+  if (m > std::numeric_limits<int>::max() / n || needed > available_memory())
+    throw Error(
+        fmt::format("lambda: 0 (exact transport) between {} and {} points needs {:.1f} GiB, more "
+                    "than there is; give a positive lambda or fewer points",
+                    m, n, needed / 0x1p30));
+  const Domain sources{Matrix::Zero(m, 1), {}, source_weights};
+  const Domain targets{Matrix::Zero(n, 1), {}, target_weights};
+  sources.validate("source");
+  targets.validate("target");
+  const Vector p = sources.probabilities();
+  const Vector q = targets.probabilities();
+
+  // What is common to a row or a column does not matter to the plan, only to the potentials.
+  const Vector row_least = cost.rowwise().minCoeff();
+  Matrix rest = cost.colwise() - row_least;
+  const Vector column_least = rest.colwise().minCoeff().transpose();
+  rest.rowwise() -= column_least.transpose();
+  const double largest = rest.maxCoeff();
+  const double unit = largest > 0 ? std::ldexp(largest, -40) : 1;
+  const double mass_unit = std::ldexp(1.0, -50);
+
+  // Equal weights are exact as n units a source and m units a target.
+  const bool uniform = (p.array() == p[0]).all() && (q.array() == q[0]).all();
+  const Integers supply = uniform ? Integers(static_cast<std::size_t>(m), n) : whole_weights(p);
+  const Integers demand = uniform ? Integers(static_cast<std::size_t>(n), m) : whole_weights(q);
+  const double unit_mass =
+      uniform ? 1 / (static_cast<double>(m) * static_cast<double>(n)) : mass_unit;
+
+  using Graph = lemon::SmartDigraph;
+  Graph graph;
+  graph.reserveNode(static_cast<int>(m + n));
+  graph.reserveArc(static_cast<int>(m * n));
+  for (Index i = 0; i < m + n; ++i) graph.addNode();
+  Graph::NodeMap<std::int64_t> balance(graph);
+  for (Index i = 0; i < m; ++i)
+    balance[graph.nodeFromId(static_cast<int>(i))] = supply[static_cast<std::size_t>(i)];
+  for (Index j = 0; j < n; ++j)
+    balance[graph.nodeFromId(static_cast<int>(m + j))] = -demand[static_cast<std::size_t>(j)];
+  // Arcs are numbered in the order they are made: arc i n + j goes from i to j.
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < n; ++j)
+      graph.addArc(graph.nodeFromId(static_cast<int>(i)),
+                   graph.nodeFromId(static_cast<int>(m + j)));
+  Graph::ArcMap<std::int64_t> costs(graph);
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < n; ++j)
+      costs[graph.arcFromId(static_cast<int>(i * n + j))] = std::llround(rest(i, j) / unit);
+
+  lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t> simplex(graph);
+  const auto outcome = simplex.supplyMap(balance).costMap(costs).run();
+  if (outcome != simplex.OPTIMAL) throw std::logic_error("network simplex found no optimum");
+
+  ExactPlan plan;
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      const std::int64_t amount = simplex.flow(graph.arcFromId(static_cast<int>(i * n + j)));
+      if (amount <= 0) continue;
+      plan.masses.push_back({i, j, static_cast<double>(amount) * unit_mass});
+      plan.cost += plan.masses.back().amount * cost(i, j);
+    }
+  }
+  // LEMON's reduced cost of an arc is c + pi(source) - pi(target) >= 0.
+  plan.f.resize(m);
+  plan.g.resize(n);
+  for (Index i = 0; i < m; ++i)
+    plan.f[i] = row_least[i] - unit * static_cast<double>(
+                                          simplex.potential(graph.nodeFromId(static_cast<int>(i))));
+  for (Index j = 0; j < n; ++j)
+    plan.g[j] =
+        column_least[j] +
+        unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(m + j))));
+  plan.gap = std::max(0.0, plan.cost - p.dot(plan.f) - q.dot(plan.g));
+  return plan;
+}
+
+}  // namespace remblai

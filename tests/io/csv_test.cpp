@@ -1,0 +1,156 @@
+// Tables as text: the ways to write the same numbers, columns by name and index, and bad text.
+#include "io/io_test_tools.h"
+
+namespace remblai::io::test {
+namespace {
+
+using IoCsvTest = IoTest;
+
+TEST_F(IoCsvTest, ManyWaysToWriteTheSameNumbers) {
+  const Matrix expected = (Matrix(2, 3) << 1, -2.5, 3000, 0, 1e-5, 6).finished();
+  for (const std::string text : {
+           "1,-2.5,3e3\n0,1E-05,6\n",
+           "1,-2.5,3e3\r\n0,1e-5,+6",
+           "1;-2.5;3000\r0;.00001;6.\r",
+           "\xef\xbb\xbf"
+           "1\t-2.5\t3e+3\n0\t1e-5\t6\n",
+           "# a comment, with, commas\n\n  \n1 , -2.5 ,\t3e3\n#\n 0,1e-5,6  \n\n",
+           "a,b,c\n1,-2.5,3e3\n0,1e-5,6\n",
+           "\"a;1\",\"b \"\"q\"\"\n2\",c\n\"1\",\" -2.5 \",3e3\n0,1e-5,6",
+           ",0,1\n1,-2.5,3e3\n0,1e-5,6\n",
+       }) {
+    EXPECT_EQ(read_points(file("t.csv", text)), expected) << text;
+  }
+  EXPECT_EQ(read_points(file("t.tsv", "1\t-2.5\t3e3\n0\t1e-5\t6\n")), expected);
+  EXPECT_EQ(read_points(file("t.tsv", "1,-2.5,3e3\n0,1e-5,6\n")), expected);
+  EXPECT_EQ(read_points(file("t.csv", "1,-2.5,3e3\n0,1e-5,6\n"), true), expected.transpose());
+  EXPECT_EQ(read_points(file("t.CSV", "7")), Matrix::Constant(1, 1, 7));
+  EXPECT_EQ(read_points(file("t.csv", "1e-400,1e-310\n"))(0, 0), 0.0);
+}
+
+TEST_F(IoCsvTest, ColumnsByNameAndIndex) {
+  const std::string table = file("t.csv", "height,who,0,label\n1.5,ann,4,1\n2.5,\"bo, b\",5,-2\n");
+  const Vector heights = (Vector(2) << 1.5, 2.5).finished();
+  EXPECT_EQ(read_vector(table + ":height"), heights);
+  EXPECT_EQ(read_vector(table + ":-4"), heights);
+  EXPECT_EQ(read_vector(table + ":0"), (Vector(2) << 4, 5).finished()) << "names come first";
+  EXPECT_EQ(read_vector(table + ":2"), (Vector(2) << 4, 5).finished());
+  EXPECT_EQ(read_labels(table + ":label"), (Labels(2) << 1, -2).finished());
+  EXPECT_EQ(read_labels(table + ":-1"), (Labels(2) << 1, -2).finished());
+  EXPECT_ERROR(read_vector(table + ":hieght"),
+               "there is no column 'hieght'; it has 'height', 'who', '0', 'label'; the nearest "
+               "is 'height'");
+  EXPECT_ERROR(read_vector(table + ":4"), "there is no column '4'");
+  EXPECT_ERROR(read_vector(table + ":-5"), "there is no column '-5'");
+  EXPECT_ERROR(read_vector(table + ":99999999999999999999"), "there is no column");
+  EXPECT_ERROR(read_labels(table + ":who"), "line 2, column 2 ('who'): 'ann' is not a number");
+  EXPECT_ERROR(read_labels(table + ":height"), "label 1 (from 1) is 1.5");
+  EXPECT_ERROR(read_vector(file("u.csv", "1,2\n") + ":x"), "columns are 0 to 1");
+  EXPECT_ERROR(read_vector(file("u.csv", "x,x\n1,2\n") + ":x"), "two columns");
+}
+
+TEST_F(IoCsvTest, ColumnsCanBeLeftOut) {
+  const std::string table = file("t.csv", "a,class,b\n1,red,2\n3,blue,4\n");
+  const Matrix expected = (Matrix(2, 2) << 1, 2, 3, 4).finished();
+  EXPECT_EQ(read_points(table, false, {table + ":class"}), expected);
+  EXPECT_EQ(read_points(table, true, {table + ":1"}), expected.transpose());
+  EXPECT_EQ(read_points(table, false, {path("./t.csv") + ":class"}), expected) << "the same file";
+  EXPECT_EQ(read_points(table, false, {"", table, table + ":-2", table + ":class"}), expected);
+  EXPECT_EQ(read_points(table, false, {table + ":class", table + ":a"}), expected.col(1));
+  EXPECT_ERROR(read_points(table, false, {path("other.csv") + ":class"}), "'red' is not a number");
+  EXPECT_ERROR(read_points(table, false, {table + ":clas"}), "the nearest is 'class'");
+  EXPECT_ERROR(read_points(table, false, {table + ":a", table + ":1", table + ":b"}),
+               "no column is left besides 'a, 1, b'");
+}
+
+TEST_F(IoCsvTest, NamesOfTheColumnsThatAreTaken) {
+  const std::string table = file("names.csv", "a,\"b, c\",d\n1,2,3\n");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(read_names(table), (Names{"a", "b, c", "d"}));
+  EXPECT_EQ(read_names(table, {table + ":a", table + ":-1"}), Names{"b, c"});
+  EXPECT_EQ(read_names(table + ":d"), Names{"d"});
+  EXPECT_EQ(read_names(file("numbers.csv", "1,2\n3,4\n")), Names{});
+  EXPECT_EQ(read_names(data("io_points_f8_little.npy")), Names{});
+}
+
+TEST_F(IoCsvTest, AHeaderHasNoNumbersOrCountsThemFromZero) {
+  const Matrix expected = (Matrix(1, 3) << 4, 5, 6).finished();
+  for (const std::string header :
+       {"a,b,c", "a,,c", ",b,c", ",0,1", "0,1,label", "label,0,1", "0,b,c", "\"0\",\"1\",y"}) {
+    EXPECT_EQ(read_points(file("t.csv", header + "\n4,5,6\n")), expected) << header;
+  }
+  EXPECT_EQ(read_labels(file("t.csv", "0,1,label\n4,5,6\n") + ":label"), Labels::Constant(1, 6));
+  EXPECT_EQ(read_points(file("t.csv", "0,1,2\n4,5,6\n")).rows(), 2) << "numbers only are a point";
+  EXPECT_EQ(read_points(file("t.csv", "1,2,3\n4,5,6\n")).rows(), 2);
+}
+
+TEST_F(IoCsvTest, ATypoInTheFirstLineIsNoHeader) {
+  const std::string hint = "; a header must name every column, and not by a number";
+  const auto reading = [&](const std::string& text) { return read_points(file("t.csv", text)); };
+  EXPECT_ERROR(reading("1,2,x3\n4,5,6\n"), "line 1, column 3: 'x3' is not a number" + hint);
+  EXPECT_ERROR(reading("# c\n0.5,1e,2\n4,5,6\n"), "line 2, column 2: '1e' is not a number" + hint);
+  EXPECT_ERROR(reading("0,2,x\n4,5,6\n"), "'x' is not a number" + hint);
+  EXPECT_ERROR(reading("1e999,a\n4,5\n"), "'1e999' is out of range" + hint);
+  EXPECT_ERROR(reading(",5,6\n1,2,3\n"), "line 1, column 1: the field is empty" + hint);
+  EXPECT_ERROR(reading("5,,6\n1,2,3\n"), "line 1, column 2: the field is empty");
+  EXPECT_ERROR(reading("1,2\n3,x\n"), "line 2, column 2: 'x' is not a number");
+  EXPECT_ERROR(read_vector(file("t.csv", "year,2019\n1,2\n") + ":year"),
+               "there is no column 'year'; line 1 mixes names and numbers");
+  EXPECT_EQ(error_of([&] { reading("1,2\n3,x\n"); }).find("header"), std::string::npos);
+}
+
+TEST_F(IoCsvTest, ListsColumnsWithTheirKind) {
+  const auto columns = list(file("t.csv", "a,b\n1,x\n2,3\n"));
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[0].name, "a");
+  EXPECT_EQ(columns[0].type, "number");
+  EXPECT_EQ(columns[1].type, "text");
+  EXPECT_EQ(columns[1].shape, std::vector<Index>{2});
+  EXPECT_EQ(list(file("t.csv", "1,2\n"))[1].name, "1");
+}
+
+TEST_F(IoCsvTest, BadTextIsNamedWithItsPlace) {
+  const auto reading = [&](const std::string& text) { return read_points(file("t.csv", text)); };
+  EXPECT_ERROR(reading("a,height\n1,2\n\n3,abc\n"),
+               "t.csv: line 4, column 2 ('height'): 'abc' is not a number");
+  EXPECT_ERROR(reading("1,2\n3,a\x01\xff\n"), "line 2, column 2: 'a\\x01\\xff' is not a number");
+  EXPECT_ERROR(reading("1\n" + std::string(1000, 'x')), ": '" + std::string(40, 'x') + "...'");
+  EXPECT_ERROR(reading("1,2\n3,\xc3\xa9\n"), "'\xc3\xa9' is not");
+  EXPECT_ERROR(reading("1,2\n3,1.2.3\n"), "'1.2.3' is not a number");
+  EXPECT_ERROR(reading("1;2\n3;1,5\n"), "'1,5' is not a number");
+  EXPECT_ERROR(reading("1,2\n3,\n"), "line 2, column 2: the field is empty");
+  EXPECT_ERROR(reading("1,2\n3,1e999\n"), "'1e999' is out of range");
+  EXPECT_ERROR(reading("1,2\n3,nan\n"), "line 2, column 2: 'nan'; only finite numbers");
+  EXPECT_ERROR(reading("1,2\n-inf,4\n"), "line 2, column 1: '-inf'; only finite numbers");
+  EXPECT_ERROR(reading("1,2\n3,0x10\n"), "'0x10' is not a number");
+}
+
+TEST_F(IoCsvTest, BadFramesAreNamedWithTheirPlace) {
+  const auto reading = [&](const std::string& text) { return read_points(file("t.csv", text)); };
+  EXPECT_ERROR(reading("# c\n1,2,3\n4,5\n"), "line 3 has 2 fields, line 2 has 3");
+  EXPECT_ERROR(reading("a,b\n1,2\n\"x\ny\",2,3\n"), "line 3 has 3 fields, line 1 has 2");
+  EXPECT_ERROR(reading("a,b\n\"x\ny\",2\nz,3\n"), "line 2, column 1 ('a'): 'x\\x0ay'");
+  EXPECT_ERROR(reading("1,2\n\"3,4\n5,6\n"), "line 2: a quote is not closed");
+  EXPECT_ERROR(reading("1,2\n\"3\"x,4\n"), "line 2: text follows a closing quote");
+  EXPECT_ERROR(reading(""), "empty");
+  EXPECT_ERROR(reading("\n\n# only a comment"), "holds no numbers");
+  EXPECT_ERROR(reading("a,b\n"), "names but no numbers");
+  EXPECT_ERROR(reading(std::string("\xff\xfe"
+                                   "1\0",
+                                   4)),
+               "UTF-16");
+  EXPECT_ERROR(read_labels(file("t.csv", "1,2\n3,4\n")), "name a column, as in");
+}
+
+TEST_F(IoCsvTest, AWideFirstLineAndManyLinesTakeNoMemory) {
+  EXPECT_ERROR(read_points(file("t.csv", std::string(100000, ',') + std::string(100000, '\n'))),
+               "no numbers");
+}
+
+TEST_F(IoCsvTest, Damage) {
+  const std::string table = file("t.csv", "a,\"b\",c\n1,2.5,3\n4,5e3,6\n7,8,9\n# end\n1,2,3\n");
+  EXPECT_GT(fuzz(table, ".csv", 3000), 100);
+}
+
+}  // namespace
+}  // namespace remblai::io::test
