@@ -1,16 +1,42 @@
-// The one exception of the library: the caller gave something that cannot be used.
-// Numerical trouble is never thrown; it is a Status in the result (model.h).
+// What went wrong, as data: the front ends of the library (C++, command line, Python) put it into
+// words with the names that their users typed.
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace remblai {
 
-/// The message names the field, its value and the fix.
+/// The name of an option or input, as a front end spells it: "ridge" is --ridge, ridge= or
+/// Options::ridge. Names it does not know are returned as they are.
+using Spelling = std::function<std::string(std::string_view name)>;
+
+/// A fault and its remedy. In `problem` and `remedy` the names of options are written $ridge.
+struct Message {
+  std::string field = {};    ///< what is at fault, by its name in for_each_option; may be empty
+  std::string value = {};    ///< the value it had; may be empty
+  std::string problem = {};  ///< what is wrong with it
+  std::string remedy = {};   ///< what to do about it; may be empty
+
+  /// "field: value problem; remedy" with every name spelled by `spelling`. The value is never
+  /// searched for names.
+  std::string text(const Spelling& spelling) const;
+  std::string text() const;  ///< in the words of C++: Options::ridge
+};
+
+/// The one exception of the library: the caller gave something that cannot be used. Numerical
+/// trouble is never thrown; it is a Status in the result (model.h). what() is message().text().
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(Message message);
+  explicit Error(const std::string& text) : Error(Message{.problem = text}) {}
+
+  const Message& message() const { return message_; }
+
+ private:
+  Message message_;
 };
 
 }  // namespace remblai

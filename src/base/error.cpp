@@ -1,0 +1,62 @@
+// Puts a message into words.
+#include "remblai/error.h"
+
+#include <utility>
+
+#include "remblai/options.h"
+
+namespace remblai {
+namespace {
+
+bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || c == '-';
+}
+
+// The text with every $name spelled.
+std::string spelled(std::string_view text, const Spelling& spelling) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    if (text[i] == '$')
+      while (end < text.size() && in_name(text[end])) ++end;
+    if (end > i + 1)
+      out += spelling(text.substr(i + 1, end - i - 1));
+    else
+      out += text[i];
+    i = end;
+  }
+  return out;
+}
+
+// The member of a struct that is called so on the command line: prior-ridge is Options::prior_ridge.
+std::string member_name(std::string_view name) {
+  std::string found(name);
+  const Options options;
+  for_each_option(options, [&](const char* option, const auto&, const char*) {
+    if (option != name) return;
+    for (char& c : found)
+      if (c == '-') c = '_';
+    found = "Options::" + found;
+  });
+  return found;
+}
+
+}  // namespace
+
+std::string Message::text(const Spelling& spelling) const {
+  std::string out = field.empty() ? "" : spelling(field) + ": ";
+  out += value;
+  if (!value.empty() && !problem.empty()) out += ' ';
+  out += spelled(problem, spelling);
+  if (!remedy.empty()) out += "; " + spelled(remedy, spelling);
+  return out;
+}
+
+std::string Message::text() const {
+  return text(member_name);
+}
+
+Error::Error(Message message)
+    : std::runtime_error(message.text()), message_(std::move(message)) {}
+
+}  // namespace remblai
