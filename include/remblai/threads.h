@@ -7,5 +7,6 @@ namespace remblai {
 /// belongs to OpenBLAS, not to one object): at most one for each core, which is what 0 means.
 /// Returns the number. fit calls it with Options::threads.
 int set_threads(int threads);
+int thread_count(int wanted);
 
 }  // namespace remblai

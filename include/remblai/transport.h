@@ -1,6 +1,6 @@
-// The transport step: entropic optimal transport between two weighted point sets for a given cost.
-//   min over G in Pi(p, q) of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j -
-//   c_ij)/lambda)
+// The transport step: entropic optimal transport between two weighted point sets for a given cost,
+//   min over G >= 0 of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j - c_ij)/lambda),
+// where the sums of G over each side are given, or pulled towards given weights.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,6 @@
 
 namespace remblai {
 
-class Kernel;
-
 struct TransportOptions {
   double tolerance = 1e-6;  ///< largest L1 error of either marginal
   int max_passes = 100000;  ///< most sweeps over the matrix
@@ -20,54 +18,60 @@ struct TransportOptions {
   /// Newton steps. automatic: Sinkhorn iterations while they contract fast, then Newton steps.
   SolverChoice solver = SolverChoice::automatic;
   /// Called now and then with the passes made and the error reached; false stops the solve.
-  std::function<bool(int passes, double error)> keep_going;
-};
-
-/// Where and how the matrices of all pairs are kept.
-struct EngineOptions {
-  int threads = 1;
-  /// float32 halves memory and time of a pass. Costs are then rounded to 1e-7 of the largest, and
-  /// marginals can be met to about 1e-6, not better.
-  Precision precision = Precision::float64;
-  double memory = 0;  ///< bytes; 0 is half of what is free when the first points are set
+  std::function<bool(int passes, double error)> keep_going = {};
+  /// A positive tau replaces the condition on the row sums by tau KL(row sums | p) in the objective,
+  /// with KL(x | w) = sum x ln(x/w) - x + w. In units of the cost. 0 keeps the sums exact.
+  double relax_source = 0;
+  double relax_target = 0;  ///< the same for the column sums
 };
 
 /// Sweeps over the matrix, by what they do.
 struct PassCounts {
-  int sinkhorn = 0;      ///< iterations: both sides updated
-  int products = 0;      ///< with a vector, in Newton steps and checks
+  int fused = 0;         ///< K x and K' y at once: Sinkhorn iterations and conjugate gradients
+  int products = 0;      ///< with a vector or a matrix
   int exponentials = 0;  ///< the kernel made anew
 
-  int all() const { return sinkhorn + products + exponentials; }
+  int all() const { return fused + products + exponentials; }
 };
 
 struct TransportResult {
-  double source_error = 0;  ///< sum_i |sum_j G_ij - p_i|, measured on the returned potentials
-  double target_error = 0;  ///< sum_j |sum_i G_ij - q_j|
+  /// The L1 distance of the row sums from p. Where they are relaxed, from p exp(-f/tau), which is
+  /// where the optimum has them. Measured on the returned potentials.
+  double source_error = 0;
+  double target_error = 0;  ///< the same for the column sums
   double cost = 0;          ///< <G, c>
   double entropy = 0;       ///< -sum G ln G
-  double dual = 0;          ///< value of the dual at (f, g): a lower bound of the optimum
-  double gap = 0;  ///< upper bound of primal minus dual, from G rounded onto Pi(p, q); >= 0
-  int passes = 0;  ///< sweeps over the matrix
+  double mass = 0;          ///< sum G; 1 unless both sides are relaxed or the weights sum to more
+  /// What a relaxed side adds to the objective: its tau KL(sums | weights), and lambda (sum p - mass).
+  double relaxation = 0;
+  double dual = 0;  ///< value of the dual at (f, g): a lower bound of the optimum
+  double gap = 0;   ///< upper bound of primal minus dual for a feasible plan near G; >= 0
+  int passes = 0;   ///< sweeps over the matrix
   PassCounts by_kind;
   int newton_steps = 0;
   bool converged = false;
   bool stopped = false;  ///< by keep_going
+
+  /// The value that is minimised, for the plan G of the potentials.
+  double objective(double lambda) const { return cost - lambda * entropy + relaxation; }
 };
 
 /// One entropic problem after another between the same two weighted sets. The potentials of the
 /// last solve are the start of the next, so a sequence of nearby costs is cheap. Costs and plan
 /// (with a copy in float, for Newton steps) are stored while they fit the memory; between points
-/// they need not be: then every pass makes them anew, block by block. The same bits come out for
-/// every number of threads, but where a Newton step factorises its matrix by a BLAS whose bits
-/// depend on its own.
+/// they need not be: then every pass makes them anew, block by block. Memory is kept from one cost to
+/// the next. The same bits come out for every number of threads, but where a Newton step factorises
+/// its matrix by a BLAS whose bits depend on its own.
 class Transport {
  public:
-  /// Weights strictly positive, each summing to 1.
-  Transport(Vector p, Vector q, const EngineOptions& engine = {});
+  /// Weights strictly positive. Each sums to 1, unless a solve relaxes its side.
+  Transport(Vector p, Vector q, const Resources& resources = {});
   ~Transport();
+  Transport(Transport&&) noexcept;
+  Transport& operator=(Transport&&) noexcept;
 
-  /// c_ij = |x_i - z_j|^2 between rows. O(m n d).
+  /// c_ij = |x_i - z_j|^2 between rows. Accurate wherever the points lie. O((m + n) d), and O(m n d)
+  /// when the costs are stored.
   void set_points(const Matrix& x, const Matrix& z);
 
   /// Is always stored.
@@ -79,37 +83,30 @@ class Transport {
   /// lambda > 0, in the units of the cost.
   TransportResult solve(double lambda, const TransportOptions& options = {});
 
-  const Vector& f() const { return f_; }
-  const Vector& g() const { return g_; }
-  const Vector& source_marginal() const { return row_sums_; }     ///< of the last plan
-  const Vector& target_marginal() const { return column_sums_; }  ///< of the last plan
+  const Vector& f() const;
+  const Vector& g() const;
+  const Vector& source_marginal() const;  ///< row sums of the last plan
+  const Vector& target_marginal() const;  ///< column sums of the last plan
 
   /// G Y for the plan of the last solve. O(m n k).
   Matrix plan_times(const Matrix& y) const;
   Matrix plan() const;
 
  private:
-  friend class Solver;
-  struct Pairs;  // costs and plan
-  void use(std::unique_ptr<Pairs> pairs);
-  const Kernel& solved() const;  // holds the plan
-
-  Vector p_, q_;
-  EngineOptions engine_;
-  std::unique_ptr<Pairs> pairs_;
-  Vector f_, g_;  // empty before the first solve
-  Vector row_sums_, column_sums_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
-/// The one-call form. Zero weights are allowed: those points get the potential -infinity. `start`
-/// is empty, or potentials g to begin from, one a column.
+/// The one-call form. Zero weights are allowed: those points get the potential -infinity. Weights are
+/// divided by their sum unless a side is relaxed: then they are used as they are. `start` is empty,
+/// or potentials g to begin from, one a column.
 struct TransportPlan {
   Vector f, g;
   Matrix plan;
   TransportResult result;
 };
 TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options = {}, const EngineOptions& engine = {},
+                        const TransportOptions& options = {}, const Resources& resources = {},
                         const Vector& start = {});
 
 }  // namespace remblai

@@ -179,9 +179,9 @@ bool cholesky(const Matrix& a, Matrix& lower) {
   return true;
 }
 
-void subtract_gram_of_rows(const FloatMatrix& b, FloatMatrix& h) {
-  assert(h.rows() == b.rows() && h.cols() == b.rows());
-  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, size(b.rows()), size(b.cols()), -1.0F,
+void subtract_gram(const FloatMatrix& b, FloatMatrix& h) {
+  assert(h.rows() == b.cols() && h.cols() == b.cols());
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, size(b.cols()), size(b.rows()), -1.0F,
               b.data(), stride(b.cols()), 1.0F, h.data(), stride(h.cols()));
 }
 

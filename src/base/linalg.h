@@ -23,6 +23,13 @@ class OneThread {
   int before_;
 };
 
+/// SHIM
+class Threads {
+ public:
+  explicit Threads(int) {}
+  ~Threads() {}
+};
+
 /// Which BLAS this is, as it calls itself.
 std::string library();
 
@@ -74,8 +81,8 @@ Svd svd(const Matrix& a);
 /// Lower factor of A = L L'; false when A is not finite and positive definite to working precision.
 bool cholesky(const Matrix& a, Matrix& lower);
 
-/// H -= B B', the lower triangle only.
-void subtract_gram_of_rows(const FloatMatrix& b, FloatMatrix& h);
+/// H -= B'B, the lower triangle only.
+void subtract_gram(const FloatMatrix& b, FloatMatrix& h);
 
 /// The lower triangle of H, to that of L in H = L L'. False when H is not positive definite.
 bool cholesky_in_place(FloatMatrix& h);

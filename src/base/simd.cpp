@@ -186,20 +186,6 @@ double dot_of(const T* a, const T* b, Index n) {
 }
 
 template <class T>
-double dot_squares_of(const T* k, const T* w, Index n) {
-  double total = 0;
-  for_stretches<T>(n, [&](Index first, Index count) HWY_ATTR {
-    Sum<T> sum;
-    for_lanes<T>(count, [&](auto d, Index l) HWY_ATTR {
-      const auto x = hn::LoadU(d, k + first + l);
-      sum.add_product(d, hn::Mul(x, x), hn::LoadU(d, w + first + l));
-    });
-    total += sum.total();
-  });
-  return total;
-}
-
-template <class T>
 void dot_rows4_of(const T* k, Index stride, const T* b, Index n, double* out) {
   for (int i = 0; i < 4; ++i) out[i] = 0;
   for_stretches<T>(n, [&](Index first, Index count) HWY_ATTR {
@@ -240,6 +226,14 @@ void add_row_of(const T* k, T a, T* t, Index n) {
 }
 
 template <class T>
+void add_squares_of(const T* k, T a, T* t, Index n) {
+  for_lanes<T>(n, [&](auto d, Index j) HWY_ATTR {
+    const auto x = hn::LoadU(d, k + j);
+    hn::StoreU(hn::MulAdd(hn::Mul(hn::Set(d, a), x), x, hn::LoadU(d, t + j)), d, t + j);
+  });
+}
+
+template <class T>
 void round_row_of(const T* k, double a, const double* b, float* y, Index n) {
   for_lanes<double>(n, [&](auto d, Index j) HWY_ATTR {
     const auto scaled = hn::Mul(hn::Mul(load_double(d, k + j), hn::Set(d, a)), hn::LoadU(d, b + j));
@@ -251,9 +245,9 @@ void round_row_of(const T* k, double a, const double* b, float* y, Index n) {
 
 template <class T>
 const Loops<T>& table() {
-  static constexpr Loops<T> loops{&shifted_max_of<T>, &exp2_row_of<T>,  &dot_of<T>,
-                                  &dot_squares_of<T>, &dot_rows4_of<T>, &add_rows4_of<T>,
-                                  &add_row_of<T>,     &round_row_of<T>};
+  static constexpr Loops<T> loops{&shifted_max_of<T>, &exp2_row_of<T>, &dot_of<T>,
+                                  &dot_rows4_of<T>,   &add_rows4_of<T>, &add_row_of<T>,
+                                  &add_squares_of<T>, &round_row_of<T>};
   return loops;
 }
 const Loops<double>& double_table() {

@@ -25,9 +25,6 @@ struct Loops {
 
   double (*dot)(const T* a, const T* b, Index n);
 
-  /// sum_j k_j^2 w_j.
-  double (*dot_squares)(const T* k, const T* w, Index n);
-
   /// out_i = sum_j k_ij b_j for the four rows that start at k, k + stride, ...
   void (*dot_rows4)(const T* k, Index stride, const T* b, Index n, double* out);
 
@@ -36,6 +33,9 @@ struct Loops {
 
   /// t_j += a k_j.
   void (*add_row)(const T* k, T a, T* t, Index n);
+
+  /// t_j += a k_j^2.
+  void (*add_squares)(const T* k, T a, T* t, Index n);
 
   /// y_j = a k_j b_j in float, 0 where that is below 1e-15: products of two that are left are no
   /// subnormal numbers, which are slow.

@@ -1,83 +1,101 @@
-// The plan in scaled form, diag(a) K diag(b) with K_ij = 2^(u_i + v_j - s c_ij), s =
-// log2(e)/lambda. Iterations only move a and b, at the speed of matrix-vector products; when these
-// leave a safe range they are absorbed into u and v and K is made anew, so no lambda overflows or
-// underflows. Potentials and totals are double whatever the entries of K are; in float, factors
-// of a product and sums over some hundred entries are float too.
+// The m x n matrix of a transport problem, K_ij = 2^(u_i + v_j - s c_ij) with s = log2(e)/lambda, and
+// the passes over it. A kernel knows costs and potentials; it does not know weights, scalings or
+// what is done with its sums. Another device is another class behind this interface.
 #pragma once
 
 #include <memory>
 
+#include "remblai/resources.h"
 #include "remblai/transport.h"
-#include "transport/costs.h"
+#include "transport/ground_cost.h"
+#include "transport/marginal.h"
 
 namespace remblai {
 
-/// What the solver sees of K, whatever its entries are and whether they are stored.
+/// What a fused pass makes of the product d_i = (K x)_i of each row.
+class RowRule {
+ public:
+  /// weights_i d_i.
+  static RowRule weigh(const Vector& weights);
+
+  /// The factor of row i that meets its marginal; `u` holds the potentials that stand in the kernel.
+  /// The factors are kept in `factors`, which has m entries.
+  static RowRule meet(const Marginal& marginal, double lambda, const Vector& u, Vector& factors);
+
+  double operator()(Index i, double product) const;
+
+ private:
+  const Vector* weights_ = nullptr;
+  const Marginal* marginal_ = nullptr;
+  double power_ = 1;
+  const Vector* u_ = nullptr;
+  Vector* factors_ = nullptr;
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  virtual bool stored() const = 0;
+  /// Takes the costs, which must live until the next call. Buffers are kept from one call to the
+  /// next, so a sequence of costs of one size allocates once. Whether anything of size m x n is
+  /// stored follows from the sizes and the memory that the kernel may use.
+  virtual void use(const GroundCost& cost) = 0;
 
-  /// How much ln a may change before keep_in_range is called again.
-  virtual double longest_step() const = 0;
+  /// K for this lambda and the potentials v of the columns (base 2, in units of lambda), each row
+  /// shifted by u so that its largest entry is 1; u is returned. Nothing overflows at any lambda.
+  /// Returns the fused pass for x = 1, which costs nothing more.
+  virtual Vector rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) = 0;
 
-  /// Marginals may not be met better than this.
-  virtual double rounding() const = 0;
+  /// The sums of a plan.
+  struct Sums {
+    Vector rows, columns;
+    double cost = 0;  ///< <K, c>
+  };
 
-  /// K for this lambda and the potentials g of the columns, in units of the cost; then one Sinkhorn
-  /// iteration (which needs no f), so the columns are exact.
-  virtual void start(double lambda, const Vector& g) = 0;
+  /// K becomes the plan exp((f_i + g_j - c_ij)/lambda) itself, for potentials in units of the cost.
+  virtual Sums fix(double lambda, const Vector& f, const Vector& g) = 0;
 
-  /// One Sinkhorn iteration in one pass: a = p/(K b), then b = q/(K' a). Returns the L1 error of
-  /// the row sums before it; the columns are exact afterwards.
-  virtual double sinkhorn() = 0;
-
-  /// a = p/(K b): rows exact. The L1 error of the column sums is then at most the one of the rows
-  /// before.
-  virtual void finish_rows() = 0;
+  /// K' y with y_i = rule(i, (K x)_i), in one pass.
+  virtual Vector fused(const Vector& x, const RowRule& rule) const = 0;
 
   virtual Vector times(const Vector& x) const = 0;            ///< K x
-  virtual Vector transpose_times(const Vector& x) const = 0;  ///< K' x
-  virtual Vector squares_times(const Vector& w) const = 0;    ///< sum_j K_ij^2 w_j
+  virtual Vector transpose_times(const Vector& y) const = 0;  ///< K' y
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
-  /// diag(left) K diag(right)
-  virtual Matrix scaled(const Vector& left, const Vector& right) const = 0;
+  virtual Matrix matrix() const = 0;                          ///< K itself, m x n
 
-  /// The same in float, without entries below 1e-15.
-  virtual RowMatrix<float> rounded(const Vector& left, const Vector& right) const = 0;
+  /// sum_i w_i K_ij^2 for every column.
+  virtual Vector squares_transpose_times(const Vector& w) const = 0;
 
-  /// Absorbs a and b when their range asks for it.
-  virtual void keep_in_range() = 0;
+  /// log2 sum_i 2^(rows_i - s c_ij) for one column, at the lambda of the last `rescale`.
+  virtual double log2_column_sum(Index j, const Vector& rows) const = 0;
 
-  /// The potentials of the columns, base 2 and in units of lambda: what b stands for.
-  virtual Vector columns() const = 0;
-  virtual void set_columns(const Vector& potentials) = 0;
+  /// Points on the target side up to which `factorise` may be asked for; 0 when K is not stored.
+  virtual Index most_factored() const = 0;
 
-  /// <p, f> + <q, g>, base 2 and in units of lambda.
-  virtual double dual() const = 0;
+  /// Keeps a Cholesky factor, in float, of
+  ///   (1 + 1e-6) I + null null' - M'M,  M = diag(left) K diag(right),
+  /// as a preconditioner. `null` may be empty. False when the matrix is not positive definite to
+  /// working precision.
+  virtual bool factorise(const Vector& left, const Vector& right, const Vector& null) = 0;
 
-  /// f and g in units of the cost.
-  virtual void potentials(Vector& f, Vector& g) const = 0;
+  /// The inverse of what was factorised, times y. Accurate to float.
+  virtual Vector precondition(const Vector& y) const = 0;
 
-  /// K becomes the plan P = exp((f + g - c)/lambda) itself, a and b one. Returns <P, c>, and the
-  /// row sums (m) and column sums (n) of P.
-  virtual double measure(double lambda, const Vector& f, const Vector& g, Vector& rows,
-                         Vector& columns) = 0;
+  /// log2 of how far scalings of rows and columns may go before `rescale` is needed again.
+  virtual double safe_log2() const = 0;
 
-  /// Sweeps over the matrix so far.
+  /// The L1 error of the marginals that rounding alone may cause.
+  virtual double rounding() const = 0;
+
+  /// Sweeps over the matrix since the last reset.
   const PassCounts& counts() const { return counts_; }
-
-  Vector a, b;
+  void reset_counts() { counts_ = {}; }
 
  protected:
   mutable PassCounts counts_;
 };
 
-/// K is stored when the costs are; else its rows are made from theirs in every pass. References
-/// must outlive it.
-template <class T>
-std::unique_ptr<Kernel> make_kernel(const Costs<T>& costs, const Vector& p, const Vector& q,
-                                    int threads);
+/// The kernel for these resources.
+std::unique_ptr<Kernel> make_kernel(const Resources& resources);
 
 }  // namespace remblai

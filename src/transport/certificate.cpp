@@ -1,0 +1,98 @@
+// The gap between the value of a feasible plan near P = exp((f + g - c)/lambda) and the dual at (f, g).
+#include "transport/certificate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace remblai {
+namespace {
+
+double x_log_x(double x) {
+  return x > 0 ? x * std::log(x) : 0;
+}
+
+// Two exact sides. P is rounded onto the plans with these marginals: rows and columns scaled down by
+// x and y, then the missing mass alpha beta'/tau added. The gap of the rounded plan is lambda
+// KL(rounded | P), bounded from above by the log-sum inequality, which needs no logarithm of a
+// matrix.
+double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& p, const Vector& q,
+                    double lambda, const Potentials& potentials, const Kernel::Sums& sums) {
+  const Vector x = p.cwiseQuotient(sums.rows).cwiseMin(1);
+  const Vector scaled_columns = kernel.transpose_times(x);
+  const Vector y = q.cwiseQuotient(scaled_columns).cwiseMin(1);
+  const Vector kept_rows = x.cwiseProduct(kernel.times(y));
+  const Vector kept_columns = scaled_columns.cwiseProduct(y);
+  const Vector alpha = (p - kept_rows).cwiseMax(0);
+  const Vector beta = (q - kept_columns).cwiseMax(0);
+  const double tau = std::min(alpha.sum(), beta.sum());
+  double divergence = kept_rows.dot(x.array().log().matrix()) +
+                      kept_columns.dot(y.array().log().matrix()) + sums.rows.sum() - 1;
+  if (tau > 0 && tau < 1) {
+    const double moved_cost = cost.between(alpha, beta) / tau;
+    divergence += -x_log_x(1 - tau) + alpha.unaryExpr(&x_log_x).sum() +
+                  beta.unaryExpr(&x_log_x).sum() - 2 * x_log_x(tau) -
+                  (alpha.dot(potentials.f) + beta.dot(potentials.g) - moved_cost) / lambda;
+  }
+  return lambda * divergence;
+}
+
+// The gap of Fenchel's inequality between the sums of a relaxed side and its potential.
+double relaxed_gap(const Marginal& side, const Vector& sums, const Vector& potential) {
+  return sums.dot(potential) + side.divergence(sums) - side.dual(potential);
+}
+
+// lambda KL(weights | sums): what scaling P onto one exact side costs.
+double scaling_gap(const Marginal& side, const Vector& sums, double lambda) {
+  const Vector& w = side.weights();
+  return lambda * (w.dot(w.cwiseQuotient(sums).array().log().matrix()) - w.sum() + sums.sum());
+}
+
+double gap_of(const Kernel& kernel, const GroundCost& cost, const Marginal& rows,
+              const Marginal& columns, double lambda, const Potentials& potentials,
+              const Kernel::Sums& sums) {
+  if (rows.is_exact() && columns.is_exact())
+    return balanced_gap(kernel, cost, rows.weights(), columns.weights(), lambda, potentials, sums);
+  if (rows.is_exact())
+    return scaling_gap(rows, sums.rows, lambda) +
+           relaxed_gap(columns, kernel.transpose_times(rows.weights().cwiseQuotient(sums.rows)),
+                       potentials.g);
+  if (columns.is_exact())
+    return scaling_gap(columns, sums.columns, lambda) +
+           relaxed_gap(rows, kernel.times(Vector(columns.weights().cwiseQuotient(sums.columns))),
+                       potentials.f);
+  return relaxed_gap(rows, sums.rows, potentials.f) +
+         relaxed_gap(columns, sums.columns, potentials.g);
+}
+
+}  // namespace
+
+Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& rows,
+                     const Marginal& columns, double lambda, const Potentials& potentials,
+                     double tolerance, TransportResult& result) {
+  const Vector& f = potentials.f;
+  const Vector& g = potentials.g;
+  const Kernel::Sums sums = kernel.fix(lambda, f, g);
+  const double mass = sums.rows.sum(), whole = rows.weights().sum();
+  result.cost = sums.cost;
+  // ln P = (f + g - c)/lambda
+  result.entropy = (sums.cost - sums.rows.dot(f) - sums.columns.dot(g)) / lambda;
+  result.mass = mass;
+  result.source_error = rows.error(sums.rows, f);
+  result.target_error = columns.error(sums.columns, g);
+  result.dual = rows.dual(f) + columns.dual(g) + lambda * (whole - mass);
+  const bool balanced = rows.is_exact() && columns.is_exact();
+  if (!balanced)
+    result.relaxation = rows.divergence(sums.rows) + columns.divergence(sums.columns) +
+                        lambda * (whole - mass);
+  const double gap = gap_of(kernel, cost, rows, columns, lambda, potentials, sums);
+  result.gap = gap < 0 ? 0 : gap;  // NaN stays NaN
+  result.by_kind = kernel.counts();
+  result.passes = result.by_kind.all();
+  // Rounding of the potentials may add its share to what the iterations reached.
+  const double limit = tolerance + 1e-11;
+  result.converged =
+      result.converged && result.source_error <= limit && result.target_error <= limit;
+  return sums;
+}
+
+}  // namespace remblai

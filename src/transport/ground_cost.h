@@ -1,0 +1,58 @@
+// The cost of every pair of a source and a target point. Everything that needs costs (kernels,
+// exact transport, maps of new points, neighbours) takes them from here.
+#pragma once
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// c_ij = alpha_i + beta_j - 2 u_i.v_j between m source and n target points, or a dense matrix. The
+/// factored form takes O((m + n) k) memory; nothing of size m x n exists unless the caller gave it.
+class GroundCost {
+ public:
+  GroundCost() = default;
+
+  /// Squared Euclidean distances between the rows of x and z. Each set is measured from its own
+  /// mean, so that neither the place of the two sets nor the distance between them costs digits of
+  /// the products. Error of a cost: about 1e-15 times (alpha_i + beta_j). O((m + n) k).
+  static GroundCost between_points(const Matrix& x, const Matrix& z);
+
+  /// A matrix of any costs.
+  static GroundCost dense(Matrix costs);
+
+  /// Adds left_i.right_j to c_ij, for `left` with m and `right` with n rows. A cost by class needs
+  /// one column a class: the indicator of the class on one side, its cost on the other.
+  void add_terms(const Matrix& left, const Matrix& right);
+
+  Index rows() const { return alpha_.size(); }
+  Index columns() const { return beta_.size(); }
+  bool is_dense() const { return dense_; }
+
+  const Matrix& matrix() const { return matrix_; }  ///< c - alpha - beta; dense costs only
+  const Matrix& u() const { return u_; }            ///< m x k; factored costs only
+  const Matrix& v() const { return v_; }            ///< n x k
+  const Vector& alpha() const { return alpha_; }    ///< m
+  const Vector& beta() const { return beta_; }      ///< n
+
+  /// An upper bound of the largest cost between points that share their mean: how much the costs of
+  /// a row or a column can differ, which is what makes a transport problem hard. The largest entry
+  /// of a dense matrix. Not finite where double precision cannot hold the costs.
+  double range() const { return range_; }
+
+  /// The costs of `count` rows from `first` on, count x n. O(count n k).
+  Matrix block(Index first, Index count) const;
+
+  /// The costs of one column.
+  Vector column(Index j) const;
+
+  /// sum_ij a_i c_ij b_j. O((m + n) k), or O(m n) for a dense matrix.
+  double between(const Vector& a, const Vector& b) const;
+
+ private:
+  bool dense_ = false;
+  Matrix matrix_, u_, v_;
+  Vector alpha_, beta_;
+  double range_ = 0;
+};
+
+}  // namespace remblai

@@ -1,0 +1,483 @@
+// The kernel on the processor: entries in double or float, stored or made row by row in every pass.
+// Each pass works on fixed pieces of rows, and the column sums of the pieces are added in a fixed
+// order, so every number of threads gives the same bits.
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+#include <optional>
+#include <vector>
+
+#include "base/linalg.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "base/simd.h"
+#include "transport/column_sums.h"
+#include "transport/kernel.h"
+
+namespace remblai {
+namespace {
+
+// Below this many entries a pass is shorter than the start of a team of threads.
+constexpr double small_matrix = 100000;
+
+// Points on the target side up to which a Newton step may factorise its matrix.
+constexpr Index largest_factored = 4096;
+
+// The power of two just above `size`, so that divisions by it are exact.
+double power_of_two(double size) {
+  return size > 0 && std::isfinite(size) ? std::exp2(std::ceil(std::log2(size))) : 1;
+}
+
+double largest_length(const Matrix& points) {
+  return points.rows() ? points.rowwise().norm().maxCoeff() : 0;
+}
+
+// body(first row, number of rows: 4 or 1) over a range.
+template <class Body>
+void by_fours(Rows rows, Body&& body) {
+  Index i = rows.begin;
+  for (; i + 4 <= rows.end; i += 4) body(i, 4);
+  for (; i < rows.end; ++i) body(i, 1);
+}
+
+// body(part) for the rows, `most` at a time.
+template <class Body>
+void for_parts(Rows rows, Index most, Body&& body) {
+  for (Index begin = rows.begin; begin < rows.end; begin += most)
+    body(Rows{begin, std::min(begin + most, rows.end)});
+}
+
+template <class T>
+class CpuKernel final : public Kernel {
+ public:
+  explicit CpuKernel(const Resources& resources) : resources_(resources) {}
+
+  void use(const GroundCost& cost) override;
+  Vector rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) override;
+  Sums fix(double lambda, const Vector& f, const Vector& g) override;
+  Vector fused(const Vector& x, const RowRule& rule) const override;
+  Vector times(const Vector& x) const override;
+  Vector transpose_times(const Vector& y) const override;
+  Matrix times(const Matrix& y) const override;
+  Matrix matrix() const override;
+  Vector squares_transpose_times(const Vector& w) const override;
+  double log2_column_sum(Index j, const Vector& rows) const override;
+  Index most_factored() const override { return stored_ ? largest_factored : 0; }
+  bool factorise(const Vector& left, const Vector& right, const Vector& null) override;
+  Vector precondition(const Vector& y) const override;
+  double safe_log2() const override { return is_double ? 300 : 20; }
+  double rounding() const override { return is_double ? 1e-11 : 1e-5; }
+
+ private:
+  static constexpr bool is_double = std::is_same_v<T, double>;
+  using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+  Index m() const { return cost_->rows(); }
+  Index n() const { return cost_->columns(); }
+  void plan_memory();
+  void store_entries();
+  void keep_factors();
+  const T* stored_entries(Index row) const;
+  void make_entries(Rows rows, RowMatrix<T>& block) const;
+  void dot_block(const T* k, int count, const Column& x, double* out) const;
+  template <class Body>
+  void for_rows(Body&& body) const;
+  template <class Body>
+  void sweep(Body&& body) const;
+  template <class Body>
+  void sweep_costs(Body&& body);
+  ColumnSums<T>& fresh_sums() const;
+
+  // A block of rows for one thread, kept from pass to pass.
+  class Block {
+   public:
+    explicit Block(const CpuKernel& kernel) : kernel_(kernel) {
+      const std::lock_guard lock(kernel_.blocks_mutex_);
+      if (kernel_.blocks_.empty()) return;
+      rows = std::move(kernel_.blocks_.back());
+      kernel_.blocks_.pop_back();
+    }
+    ~Block() {
+      const std::lock_guard lock(kernel_.blocks_mutex_);
+      kernel_.blocks_.push_back(std::move(rows));
+    }
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+
+    RowMatrix<T> rows;
+
+   private:
+    const CpuKernel& kernel_;
+  };
+
+  const simd::Loops<T>& loops_ = simd::loops<T>();
+  Resources resources_;
+  double memory_ = 0;  // bytes for matrices of all pairs
+  const GroundCost* cost_ = nullptr;
+  bool stored_ = false;
+  int threads_ = 1;
+  Index pieces_ = 1;       // of the rows, each with its own column sums
+  Index made_rows_ = 1;    // at a time, when they are not stored
+  double unit_ = 1;        // entries are costs without alpha and beta, in this unit
+  RowMatrix<T> entries_;   // stored; empty when the caller's matrix serves
+  RowMatrix<T> kernel_;    // K; empty when it is not stored
+  RowMatrix<T> u_, v_;     // factors of the entries in float; double uses those of the costs
+  double scale_ = 0;       // log2(e)/lambda, for entries in their unit
+  Vector row_shift_, column_shift_;  // exponents of K beside the entries
+  mutable ColumnSums<T> sums_;
+  mutable std::vector<RowMatrix<T>> blocks_;
+  mutable std::mutex blocks_mutex_;
+  linalg::FloatMatrix rounded_, factor_;
+};
+
+template <class T>
+void CpuKernel<T>::use(const GroundCost& cost) {
+  cost_ = &cost;
+  plan_memory();
+  row_shift_.resize(m());
+  if (stored_)
+    store_entries();
+  else
+    keep_factors();
+}
+
+// Costs, K and the copy in float that a Newton step factorises are stored when they fit. Else the
+// blocks of all threads and the column sums of all pieces have to: neither the number of pieces nor
+// the size of a block depends on the number of threads, so that sums do not either.
+template <class T>
+void CpuKernel<T>::plan_memory() {
+  if (memory_ == 0) {
+    memory_ = resources_.memory_bytes();
+    if (memory_ == 0) memory_ = available_memory() / 2;
+  }
+  const double rows = static_cast<double>(m()), columns = static_cast<double>(n());
+  const double each = sizeof(T);
+  const double needed = (2 * each + sizeof(float)) * rows * columns +
+                        (n() <= largest_factored ? sizeof(float) * columns * columns : 0);
+  stored_ = cost_->is_dense() || needed <= memory_;
+  threads_ = rows * columns < small_matrix ? 1 : std::max(1, resources_.threads);
+  pieces_ = piece_count(m());
+  if (stored_) {
+    blocks_.clear();
+    return;
+  }
+  entries_.resize(0, 0);
+  kernel_.resize(0, 0);
+  const double sums = columns * (is_double ? sizeof(double) : sizeof(double) + sizeof(float));
+  pieces_ = std::clamp<Index>(static_cast<Index>(std::min(1e6, memory_ / 2 / sums)), 1, pieces_);
+  // Enough for a matrix product to be fast, few enough to be in a cache when they are used.
+  const double cached = std::clamp(0x1.8p24 / each / columns, 32.0, 192.0);
+  made_rows_ = std::max<Index>(1, static_cast<Index>(std::min(cached, memory_ / 2 / each / columns)));
+  const double block = each * columns * static_cast<double>(made_rows_);
+  threads_ = static_cast<int>(std::clamp(memory_ / 2 / block, 1.0, static_cast<double>(threads_)));
+}
+
+template <class T>
+void CpuKernel<T>::store_entries() {
+  kernel_.resize(m(), n());
+  unit_ = 1;
+  if constexpr (is_double) {
+    if (cost_->is_dense()) {
+      entries_.resize(0, 0);  // those of the caller serve
+      return;
+    }
+    entries_.resize(m(), n());
+    linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
+  } else {
+    entries_.resize(m(), n());
+    const bool dense = cost_->is_dense();
+    unit_ = power_of_two(dense ? cost_->matrix().cwiseAbs().maxCoeff()
+                               : 2 * largest_length(cost_->u()) * largest_length(cost_->v()));
+    Matrix some;
+    for_parts({0, m()}, 256, [&](Rows part) {
+      some.resize(part.end - part.begin, n());
+      if (dense)
+        some = cost_->matrix().middleRows(part.begin, some.rows());
+      else
+        linalg::rows_times_transpose(cost_->u(), part.begin, cost_->v(), -2, some);
+      entries_.middleRows(part.begin, some.rows()) = (some / unit_).template cast<T>();
+    });
+  }
+}
+
+template <class T>
+void CpuKernel<T>::keep_factors() {
+  unit_ = 1;
+  if constexpr (!is_double) {
+    const double u_size = power_of_two(largest_length(cost_->u()));
+    const double v_size = power_of_two(largest_length(cost_->v()));
+    unit_ = u_size * v_size;
+    u_ = (cost_->u() / u_size).template cast<T>();
+    v_ = (cost_->v() / v_size).template cast<T>();
+  }
+}
+
+template <class T>
+const T* CpuKernel<T>::stored_entries(Index row) const {
+  if constexpr (is_double)
+    if (cost_->is_dense()) return cost_->matrix().row(row).data();
+  return entries_.row(row).data();
+}
+
+template <class T>
+void CpuKernel<T>::make_entries(Rows rows, RowMatrix<T>& block) const {
+  block.resize(rows.end - rows.begin, n());
+  if constexpr (is_double)
+    linalg::rows_times_transpose(cost_->u(), rows.begin, cost_->v(), -2, block);
+  else
+    linalg::rows_times_transpose(u_, rows.begin, v_, T(-2), block);
+}
+
+// out_i = sum_j k_ij x_j for the four rows, or one, at k.
+template <class T>
+void CpuKernel<T>::dot_block(const T* k, int count, const Column& x, double* out) const {
+  if (count == 4)
+    loops_.dot_rows4(k, x.size(), x.data(), x.size(), out);
+  else
+    out[0] = loops_.dot(k, x.data(), x.size());
+}
+
+template <class T>
+ColumnSums<T>& CpuKernel<T>::fresh_sums() const {
+  sums_.reset(pieces_, n());
+  return sums_;
+}
+
+// body(piece, rows of it), by all threads. Where rows are made, every thread calls BLAS by itself.
+template <class T>
+template <class Body>
+void CpuKernel<T>::for_rows(Body&& body) const {
+  std::optional<linalg::OneThread> alone;
+  if (!stored_) alone.emplace();
+  run_pieces(pieces_, threads_, [&](Index k) { body(k, piece(m(), pieces_, k)); });
+}
+
+// body(piece, rows, K of the first of them): all rows of a piece at once when K is stored, else a
+// few at a time, in order. A piece is never visited by two threads at a time.
+template <class T>
+template <class Body>
+void CpuKernel<T>::sweep(Body&& body) const {
+  for_rows([&](Index piece, Rows rows) {
+    if (stored_) return body(piece, rows, kernel_.row(rows.begin).data());
+    Block block(*this);
+    for_parts(rows, made_rows_, [&](Rows part) {
+      make_entries(part, block.rows);
+      for (Index i = part.begin; i < part.end; ++i) {
+        T* row = block.rows.row(i - part.begin).data();
+        loops_.exp2_row(row, column_shift_.data(), scale_, row_shift_[i], row, n());
+      }
+      body(piece, part, block.rows.data());
+    });
+  });
+}
+
+// body(piece, row, its entries of the costs, where those of K belong: in place of the entries when
+// K is not stored).
+template <class T>
+template <class Body>
+void CpuKernel<T>::sweep_costs(Body&& body) {
+  ++counts_.exponentials;
+  for_rows([&](Index piece, Rows rows) {
+    if (stored_) {
+      for (Index i = rows.begin; i < rows.end; ++i)
+        body(piece, i, stored_entries(i), kernel_.row(i).data());
+      return;
+    }
+    Block block(*this);
+    Column row(n());
+    for_parts(rows, made_rows_, [&](Rows part) {
+      make_entries(part, block.rows);
+      for (Index i = part.begin; i < part.end; ++i)
+        body(piece, i, block.rows.row(i - part.begin).data(), row.data());
+    });
+  });
+}
+
+template <class T>
+Vector CpuKernel<T>::rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) {
+  const double s = std::numbers::log2e / lambda;
+  scale_ = s * unit_;
+  column_shift_ = v - s * cost_->beta();
+  ColumnSums<T>& sums = fresh_sums();
+  sweep_costs([&](Index piece, Index i, const T* c, T* k) {
+    const double top = loops_.shifted_max(c, column_shift_.data(), scale_, n());
+    row_shift_[i] = -top;
+    u[i] = s * cost_->alpha()[i] - top;
+    const double y = rule(i, loops_.exp2_row(c, column_shift_.data(), scale_, -top, k, n()));
+    sums.add(piece, k, 1, &y);
+  });
+  return sums.total();
+}
+
+template <class T>
+Kernel::Sums CpuKernel<T>::fix(double lambda, const Vector& f, const Vector& g) {
+  const double s = std::numbers::log2e / lambda;
+  scale_ = s * unit_;
+  row_shift_ = s * (f - cost_->alpha());
+  column_shift_ = s * (g - cost_->beta());
+  Sums out{Vector(m()), {}, 0};
+  Vector costs(m());
+  const double one = 1;
+  ColumnSums<T>& sums = fresh_sums();
+  sweep_costs([&](Index piece, Index i, const T* c, T* k) {
+    out.rows[i] = loops_.exp2_row(c, column_shift_.data(), scale_, row_shift_[i], k, n());
+    costs[i] = loops_.dot(k, c, n());
+    sums.add(piece, k, 1, &one);
+  });
+  out.columns = sums.total();
+  out.cost = unit_ * costs.sum() + cost_->alpha().dot(out.rows) + cost_->beta().dot(out.columns);
+  return out;
+}
+
+template <class T>
+Vector CpuKernel<T>::fused(const Vector& x, const RowRule& rule) const {
+  ++counts_.fused;
+  const Column entries = x.template cast<T>();
+  ColumnSums<T>& sums = fresh_sums();
+  sweep([&](Index piece, Rows rows, const T* k) {
+    by_fours(rows, [&](Index i, int count) {
+      const T* block = k + (i - rows.begin) * n();
+      double products[4];
+      dot_block(block, count, entries, products);
+      for (int l = 0; l < count; ++l) products[l] = rule(i + l, products[l]);
+      sums.add(piece, block, count, products);
+    });
+  });
+  return sums.total();
+}
+
+template <class T>
+Vector CpuKernel<T>::times(const Vector& x) const {
+  ++counts_.products;
+  const Column entries = x.template cast<T>();
+  Vector y(m());
+  sweep([&](Index, Rows rows, const T* k) {
+    by_fours(rows, [&](Index i, int count) {
+      dot_block(k + (i - rows.begin) * n(), count, entries, y.data() + i);
+    });
+  });
+  return y;
+}
+
+template <class T>
+Vector CpuKernel<T>::transpose_times(const Vector& y) const {
+  ++counts_.products;
+  ColumnSums<T>& sums = fresh_sums();
+  sweep([&](Index piece, Rows rows, const T* k) {
+    by_fours(rows, [&](Index i, int count) {
+      sums.add(piece, k + (i - rows.begin) * n(), count, y.data() + i);
+    });
+  });
+  return sums.total();
+}
+
+template <class T>
+Vector CpuKernel<T>::squares_transpose_times(const Vector& w) const {
+  ++counts_.products;
+  ColumnSums<T>& sums = fresh_sums();
+  sweep([&](Index piece, Rows rows, const T* k) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      sums.add_squares(piece, k + (i - rows.begin) * n(), w[i]);
+  });
+  return sums.total();
+}
+
+template <class T>
+Matrix CpuKernel<T>::times(const Matrix& y) const {
+  ++counts_.products;
+  if constexpr (is_double)
+    if (stored_) return linalg::multiply(kernel_, y);
+  Matrix product(m(), y.cols());
+  const linalg::OneThread alone;  // every thread of the team makes its own products
+  const Index most = std::max<Index>(made_rows_, 32);
+  sweep([&](Index, Rows rows, const T* k) {
+    for_parts(rows, most, [&](Rows part) {
+      const Index count = part.end - part.begin;
+      const Eigen::Map<const RowMatrix<T>> block(k + (part.begin - rows.begin) * n(), count, n());
+      product.middleRows(part.begin, count) = linalg::multiply(block.template cast<double>(), y);
+    });
+  });
+  return product;
+}
+
+template <class T>
+Matrix CpuKernel<T>::matrix() const {
+  ++counts_.products;
+  Matrix out(m(), n());
+  sweep([&](Index, Rows rows, const T* k) {
+    const Index count = rows.end - rows.begin;
+    out.middleRows(rows.begin, count) =
+        Eigen::Map<const RowMatrix<T>>(k, count, n()).template cast<double>();
+  });
+  return out;
+}
+
+template <class T>
+double CpuKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
+  const Vector exponents = rows - scale_ / unit_ * cost_->column(j);
+  const double top = exponents.maxCoeff();
+  const auto power = [&](double x) { return std::exp2(x - top); };
+  return top + std::log2(exponents.unaryExpr(power).sum());
+}
+
+template <class T>
+bool CpuKernel<T>::factorise(const Vector& left, const Vector& right, const Vector& null) {
+  assert(stored_);
+  ++counts_.products;
+  rounded_.resize(m(), n());
+  sweep([&](Index, Rows rows, const T* k) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      loops_.round_row(k + (i - rows.begin) * n(), left[i], right.data(), rounded_.row(i).data(),
+                       n());
+  });
+  factor_.resize(n(), n());
+  const Eigen::VectorXf direction = null.cast<float>();
+  for (Index j = 0; j < n(); ++j) {
+    if (null.size() > 0)
+      factor_.row(j).head(j + 1) = direction[j] * direction.head(j + 1).transpose();
+    else
+      factor_.row(j).head(j + 1).setZero();
+    factor_(j, j) += 1 + 1e-6F;
+  }
+  linalg::subtract_gram(rounded_, factor_);
+  return linalg::cholesky_in_place(factor_);
+}
+
+template <class T>
+Vector CpuKernel<T>::precondition(const Vector& y) const {
+  Eigen::VectorXf x = y.cast<float>();
+  linalg::solve_factored(factor_, x);
+  return x.cast<double>();
+}
+
+}  // namespace
+
+RowRule RowRule::weigh(const Vector& weights) {
+  RowRule rule;
+  rule.weights_ = &weights;
+  return rule;
+}
+
+RowRule RowRule::meet(const Marginal& marginal, double lambda, const Vector& u, Vector& factors) {
+  RowRule rule;
+  rule.marginal_ = &marginal;
+  rule.power_ = marginal.power(lambda);
+  rule.u_ = &u;
+  rule.factors_ = &factors;
+  return rule;
+}
+
+double RowRule::operator()(Index i, double product) const {
+  if (weights_) return (*weights_)[i] * product;
+  return (*factors_)[i] = marginal_->factor(i, product, (*u_)[i], power_);
+}
+
+std::unique_ptr<Kernel> make_kernel(const Resources& resources) {
+  if (resources.precision == Precision::float64)
+    return std::make_unique<CpuKernel<double>>(resources);
+  return std::make_unique<CpuKernel<float>>(resources);
+}
+
+}  // namespace remblai

@@ -1,0 +1,135 @@
+// Moves of a scaled plan, each one pass over the kernel.
+#include "transport/scaling.h"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace remblai {
+namespace {
+
+// A relaxed side may send next to no mass anywhere: then small factors are right, and no reason to
+// make K anew.
+bool in_range(const Vector& factors, const Marginal& side, double safe_log2) {
+  return factors.maxCoeff() < std::exp2(safe_log2) &&
+         (!side.is_exact() || factors.minCoeff() > std::exp2(-safe_log2));
+}
+
+}  // namespace
+
+Scaling::Scaling(Kernel& kernel, const Marginal& rows, const Marginal& columns)
+    : kernel_(kernel), rows_(rows), columns_(columns), u_(rows.size()), a_(rows.size()) {}
+
+void Scaling::start(double lambda, const Vector& g) {
+  lambda_ = lambda;
+  v_ = g * (std::numbers::log2e / lambda);
+  rebuild();
+}
+
+// K for the potentials v alone. A column whose sum is too small for its factor gets its potential
+// from a log-sum of its own, and K is made once more.
+void Scaling::rebuild() {
+  b_ = Vector::Ones(columns_.size());
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    sums_ = kernel_.rescale(lambda_, v_, u_, RowRule::meet(rows_, lambda_, u_, a_));
+    if (!rescue_columns()) return;
+  }
+}
+
+bool Scaling::rescue_columns() {
+  const Vector factors = columns_.factors(sums_, v_, lambda_);
+  const double safe = std::exp2(kernel_.safe_log2());
+  if (!(factors.maxCoeff() >= safe)) return false;
+  const Vector rows = u_.array() + a_.array().log2();
+  for (Index j = 0; j < factors.size(); ++j)
+    if (factors[j] >= safe)
+      v_[j] = columns_.potential(j, kernel_.log2_column_sum(j, rows), columns_.power(lambda_));
+  return true;
+}
+
+void Scaling::pass() {
+  sums_ = kernel_.fused(b_, RowRule::meet(rows_, lambda_, u_, a_));
+}
+
+void Scaling::sinkhorn() {
+  b_ = columns_.factors(sums_, v_, lambda_);
+  if (!in_range(b_, columns_, kernel_.safe_log2())) {
+    v_ = columns();
+    rebuild();
+    return;
+  }
+  pass();
+  keep_in_range();
+}
+
+double Scaling::error() const {
+  return columns_.error(column_sums(), columns_.is_exact() ? Vector() : g());
+}
+
+double Scaling::move(const Vector& change) {
+  const Vector f_before = rows_.is_exact() ? Vector() : f();
+  const Vector g_before = columns_.is_exact() ? Vector() : g();
+  const Vector a_before = a_;
+  b_ = b_.array() * change.array().exp();
+  pass();
+  const Vector row_change = lambda_ * (a_.array() / a_before.array()).log();
+  // Met rows change the mass of the plan with their dual term; together they are 1/power of it.
+  return rows_.dual_gain(f_before, row_change) / (lambda_ * rows_.power(lambda_)) +
+         columns_.dual_gain(g_before, lambda_ * change) / lambda_;
+}
+
+void Scaling::restore(Point point) {
+  a_ = std::move(point.a);
+  b_ = std::move(point.b);
+  sums_ = std::move(point.sums);
+}
+
+void Scaling::keep_in_range() {
+  // The largest entry of a row of K is about 1, so a is about the weight of its row.
+  if (in_range(a_.cwiseQuotient(rows_.weights()), rows_, kernel_.safe_log2()) &&
+      in_range(b_, columns_, kernel_.safe_log2()))
+    return;
+  v_ = columns();
+  rebuild();
+}
+
+Vector Scaling::columns() const {
+  return v_.array() + b_.array().log2();
+}
+
+Vector Scaling::next_columns() const {
+  return v_.array() + columns_.factors(sums_, v_, lambda_).array().log2();
+}
+
+void Scaling::set_columns(const Vector& potentials) {
+  b_ = (potentials - v_).unaryExpr([](double x) { return std::exp2(x); });
+  if (in_range(b_, columns_, kernel_.safe_log2())) {
+    pass();
+    return;
+  }
+  v_ = potentials;
+  rebuild();
+}
+
+Vector Scaling::f() const {
+  return (u_.array() + a_.array().log2()) * (lambda_ * std::numbers::ln2);
+}
+
+Vector Scaling::g() const {
+  return columns() * (lambda_ * std::numbers::ln2);
+}
+
+Vector Scaling::wanted_columns() const {
+  return columns_.wanted(columns_.is_exact() ? Vector() : g());
+}
+
+Vector Scaling::wanted_rows() const {
+  return rows_.wanted(rows_.is_exact() ? Vector() : f());
+}
+
+double Scaling::dual() const {
+  const double mass = wanted_rows().sum();
+  return (rows_.dual(f()) + columns_.dual(g())) / lambda_ - mass;
+}
+
+}  // namespace remblai

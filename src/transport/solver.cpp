@@ -1,0 +1,159 @@
+// The stages of one solve, and how each is reached.
+#include "transport/solver.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "transport/anderson.h"
+#include "transport/certificate.h"
+#include "transport/newton.h"
+#include "transport/scaling.h"
+
+namespace remblai {
+namespace {
+
+class Solve {
+ public:
+  Solve(Kernel& kernel, const Marginal& rows, const Marginal& columns,
+        const TransportOptions& options)
+      : kernel_(kernel),
+        options_(options),
+        scaling_(kernel, rows, columns),
+        newton_(kernel, rows, columns, [this] { return may_go_on(); }) {}
+
+  /// True when the tolerance was reached.
+  bool run(double lambda, double range, Potentials& potentials);
+
+  int newton_steps() const { return newton_.steps(); }
+  bool stopped() const { return stopped_; }
+
+ private:
+  double first_stage(double lambda, double range, const Vector& g);
+  void restart(double lambda);
+  bool reach(double tolerance);
+  bool reach_by_anderson(double tolerance);
+  bool may_go_on();
+
+  Kernel& kernel_;
+  const TransportOptions& options_;
+  Scaling scaling_;
+  Newton newton_;
+  double error_ = 0;
+  bool stopped_ = false;
+};
+
+bool Solve::run(double lambda, double range, Potentials& potentials) {
+  bool reached = false;
+  double stage = first_stage(lambda, range, potentials.g);
+  while (true) {
+    const bool last = stage <= lambda;
+    // Between the stages the potentials only need to be close. At the end the check of what is
+    // returned adds its rounding.
+    reached = reach(last ? 0.9 * options_.tolerance : std::max(0.05, options_.tolerance));
+    if (last || stopped_ || !scaling_.b().allFinite()) break;
+    stage = std::max(lambda, stage / 2);
+    restart(stage);
+  }
+  // A solve that was stopped early returns potentials that belong to lambda all the same.
+  if (stage > lambda) restart(lambda);
+  potentials = {scaling_.f(), scaling_.g()};
+  return reached;
+}
+
+// Potentials of an earlier solve that put most of the mass in its place are kept. Any other start
+// is annealed from range / lambda <= 128: potentials change little when lambda halves.
+double Solve::first_stage(double lambda, double range, const Vector& g) {
+  if (g.size() > 0) {
+    scaling_.start(lambda, g);
+    scaling_.sinkhorn();
+    if (scaling_.error() < 0.5) return lambda;
+  }
+  double stage = lambda;
+  if (options_.solver != SolverChoice::sinkhorn)
+    while (range > 128 * stage) stage *= 2;
+  scaling_.start(stage, Vector::Zero(scaling_.column_count()));
+  scaling_.sinkhorn();
+  return stage;
+}
+
+// The same potentials, another lambda.
+void Solve::restart(double lambda) {
+  scaling_.start(lambda, scaling_.g());
+  scaling_.sinkhorn();
+  newton_.lambda_changed();
+}
+
+bool Solve::may_go_on() {
+  const int passes = kernel_.counts().all();
+  if (options_.keep_going && !options_.keep_going(passes, error_)) stopped_ = true;
+  return !stopped_ && passes < options_.max_passes;
+}
+
+bool Solve::reach(double tolerance) {
+  if (options_.solver == SolverChoice::anderson) return reach_by_anderson(tolerance);
+  // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate).
+  const double slow_rate = options_.solver == SolverChoice::newton ? 0 : 0.75;
+  double last = 0, best = std::numeric_limits<double>::infinity();
+  int in_vain = 0;  // Newton steps that did not lower the error, in the range of rounding
+  for (int round = 0;; ++round) {
+    error_ = scaling_.error();
+    if (error_ <= tolerance) return true;
+    if (!std::isfinite(error_) || !may_go_on() || in_vain > 30) return false;
+    if (error_ < 0.9 * best || error_ > kernel_.rounding()) {
+      best = error_;
+      in_vain = 0;
+    }
+    const bool slow = round >= 2 && error_ > slow_rate * last;
+    last = error_;
+    if (slow && options_.solver != SolverChoice::sinkhorn) {
+      newton_.step(scaling_, error_, options_.tolerance);
+      ++in_vain;
+      if (scaling_.error() <= tolerance) continue;
+    }
+    scaling_.sinkhorn();
+  }
+}
+
+// Sinkhorn is a fixed-point iteration t = T(y) on the potentials of the columns. The next y is the
+// combination of the last t whose residual t - y is shortest. An iterate that lowers the dual,
+// which T itself never does but for rounding, and does not lower the error either, is taken back,
+// and the memory with it.
+bool Solve::reach_by_anderson(double tolerance) {
+  Anderson memory(5);
+  Vector safe = scaling_.columns();
+  double last_dual = -std::numeric_limits<double>::infinity(), last_error = 0;
+  while (true) {
+    error_ = scaling_.error();
+    if (error_ <= tolerance) return true;
+    if (!std::isfinite(error_) || !may_go_on()) return false;
+    const double dual = scaling_.dual();
+    if (!(dual >= last_dual || error_ < last_error) && !memory.empty()) {
+      scaling_.set_columns(safe);
+      memory.clear();
+      continue;
+    }
+    last_dual = dual;
+    last_error = error_;
+    const Vector y = scaling_.columns();
+    safe = scaling_.next_columns();
+    scaling_.set_columns(memory.next(y, safe));
+  }
+}
+
+}  // namespace
+
+Solved solve(Kernel& kernel, const GroundCost& cost, const Marginal& rows, const Marginal& columns,
+             double lambda, const TransportOptions& options, Potentials& potentials) {
+  kernel.reset_counts();
+  Solve run(kernel, rows, columns, options);
+  Solved solved;
+  solved.result.converged = run.run(lambda, cost.range(), potentials);
+  solved.result.stopped = run.stopped();
+  solved.result.newton_steps = run.newton_steps();
+  solved.sums = certify(kernel, cost, rows, columns, lambda, potentials, options.tolerance,
+                        solved.result);
+  return solved;
+}
+
+}  // namespace remblai
