@@ -132,14 +132,14 @@ void bind_model(nb::module_& core) {
       .def_prop_ro("f", array_of([](auto& m) -> auto& { return m.f; }),
                    "potentials of the source, in units of the cost")
       .def_prop_ro("g", array_of([](auto& m) -> auto& { return m.g; }), "potentials of the target")
-      .def_prop_ro("metric_origin", array_of([](auto& m) -> auto& { return m.metric.origin; }))
-      .def_prop_ro("metric_basis", array_or_none([](auto& m) -> auto& { return m.metric.basis; }),
+      .def_prop_ro("metric_origin", array_of([](auto& m) -> auto& { return m.metric.frame.origin; }))
+      .def_prop_ro("metric_basis", array_or_none([](auto& m) -> auto& { return m.metric.frame.basis; }),
                    "V, d x r; None: the identity")
       .def_prop_ro("metric_factor", array_or_none([](auto& m) -> auto& { return m.metric.factor; }),
                    "F, r x r; None: the identity")
       .def_prop_ro("scaler_mean", array_or_none([](auto& m) -> auto& { return m.scaler.mean; }))
       .def_prop_ro("scaler_scale", array_or_none([](auto& m) -> auto& { return m.scaler.scale; }))
-      .def_prop_ro("metric_length", [](const Model& m) { return m.metric.length; })
+      .def_prop_ro("metric_length", [](const Model& m) { return m.metric.frame.length; })
       .def_prop_ro("metric_unit", [](const Model& m) { return m.metric.unit; })
       .def_prop_ro("metric_outside", [](const Model& m) { return m.metric.outside; })
       .def_prop_ro(

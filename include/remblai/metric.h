@@ -6,24 +6,31 @@
 
 namespace remblai {
 
-/// A = unit / length^2 (V F'F V' + outside (I - V V')) with V (d x r) orthonormal.
-///
-/// Points are measured from `origin` in multiples of `length`, so that the arithmetic never leaves
-/// the range of double for data between 1e-100 and 1e100. The points of the two domains differ only
-/// inside the span of V.
-struct Metric {
-  Vector origin;       ///< d
-  double length = 1;   ///< power of two near the largest coordinate
-  Matrix basis;        ///< V, d x r; empty: r = d and V = I
-  Matrix factor;       ///< F, r x r; empty: F = I
-  double unit = 1;     ///< squared distance = unit |F V'(x - y)/length|^2 inside the span
-  double outside = 1;  ///< the multiple of I outside the span
+/// Coordinates in the span of the data. Points are measured from `origin` in multiples of `length`,
+/// so that the arithmetic never leaves the range of double for data between 1e-100 and 1e100. The
+/// points of the two domains of a fit differ only inside the span of the basis V.
+struct Frame {
+  Vector origin;      ///< d
+  double length = 1;  ///< power of two near the largest coordinate
+  Matrix basis;       ///< V, d x r, orthonormal; empty: r = d and V = I
 
   Index dimension() const { return origin.size(); }
   Index rank() const { return basis.size() ? basis.cols() : dimension(); }
 
-  /// V'(x - origin)/length for each row x: (n x d) -> (n x r).
+  /// V'(x - origin)/length for each row x: (n x d) -> (n x r). Throws Error when the number of
+  /// columns is another one.
   Matrix coordinates(const Matrix& points) const;
+};
+
+/// A = unit / length^2 (V F'F V' + outside (I - V V')).
+struct Metric {
+  Frame frame;
+  Matrix factor;       ///< F, r x r; empty: F = I
+  double unit = 1;     ///< squared distance = unit |F V'(x - y)/length|^2 inside the span
+  double outside = 1;  ///< the multiple of I outside the span
+
+  Index dimension() const { return frame.dimension(); }
+  Index rank() const { return frame.rank(); }
 
   /// F V'(x - origin)/length: the squared Euclidean distance of two rows is cost/unit, up to the
   /// part outside the span, which is the same for every point of the two domains.

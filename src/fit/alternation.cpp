@@ -1,407 +1,199 @@
-// The outer loop: each step of the history, and the end.
+// The outer loop, and what each step of its history records.
 #include "fit/alternation.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <utility>
 
-#include "base/linalg.h"
-#include "remblai/error.h"
-#include "remblai/exact.h"
-#include "transport/pairs.h"
+#include "fit/distance_watch.h"
 
 namespace remblai {
 namespace {
 
-using linalg::Op;
-constexpr double tiny = std::numeric_limits<double>::min();
+using Clock = std::chrono::steady_clock;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Squared distances between a few rows of either set: all pairs of small sets. Multiples of the
-// golden ratio spread over the rows evenly, and in step with no order that the rows may have.
-Matrix some_distances(const Matrix& x, const Matrix& z) {
-  static constexpr Index most = 256;
-  const auto some = [](const Matrix& points) {
-    if (points.rows() <= most) return points;
-    Matrix rows(most, points.cols());
-    for (Index i = 0; i < most; ++i) {
-      const double place = static_cast<double>(i) * std::numbers::phi;
-      const double share = place - std::floor(place);
-      rows.row(i) = points.row(static_cast<Index>(share * static_cast<double>(points.rows())));
+class Alternation {
+ public:
+  Alternation(const Parts& parts, const RunSettings& run) : parts_(parts), run_(run) {}
+
+  Outcomes run();
+
+ private:
+  bool learned_plan(const Matrix& moment, Step& record);
+  Step plan_step();
+  bool last_step() const;
+  bool rises(const Step& record) const;
+  void judge(const LearnedMetric& before, Step& record) const;
+  Matrix moment() const { return second_moment(parts_.space, parts_.planner.moments(parts_.space.z)); }
+  bool report(const Step* record, int passes, double error);
+  Status conclusion() const;
+
+  Parts parts_;
+  const RunSettings& run_;
+  Outcomes out_;
+  DistanceWatch watch_;
+  double best_ = infinity;   // upper bound of the lowest objective so far
+  double bounds_[2] = {};    // of the objective of the last plan: lower, upper
+  bool stopped_ = false;
+  Clock::time_point start_ = Clock::now(), last_report_ = start_;
+};
+
+Outcomes Alternation::run() {
+  const bool full = run_.diagnostics == Diagnostics::full;
+  Matrix moment = run_.moment;
+  while (true) {
+    const auto begin = Clock::now();
+    const LearnedMetric before = full ? parts_.learner.learned() : LearnedMetric();
+    Step record;
+    if (!learned_plan(moment, record)) {
+      out_.status = {Outcome::diverged, parts_.learner.singular()};
+      break;
     }
-    return rows;
-  };
-  Matrix distances;
-  squared_distances(some(x), some(z), distances);
-  return distances;
-}
-
-// Root mean square of the relative changes. Pairs in one place have no distance to change.
-double relative_change(const Matrix& before, const Matrix& after) {
-  const double floor = 1e-6 * before.mean();
-  if (floor == 0) return 0;
-  return std::sqrt(((after - before).array() / before.array().max(floor)).square().mean());
-}
-
-}  // namespace
-
-Alternation::Alternation(const Space& space, const Options& options, int threads,
-                         Diagnostics diagnostics, Callback callback, const Start& start)
-    : space_(space),
-      options_(options),
-      diagnostics_(diagnostics),
-      callback_(std::move(callback)),
-      metric_(space.frame),
-      transport_(
-          space.p, space.q,
-          {.threads = threads, .precision = options.precision, .memory = options.memory * 0x1p30}) {
-  if (learned())
-    first_learned_metric();
-  else
-    fixed_metric();
-  if (!(metric_.unit > tiny && std::isfinite(metric_.unit)))
-    throw Error(
-        fmt::format("source and target: coordinates of size {:.1e} give costs of size {:.1e} under "
-                    "this metric, which double precision cannot hold; rescale the data",
-                    space_.frame.length, metric_.unit));
-  place_points();
-  unit_cost_ = mean_cost();
-  if (start.g.size() > 0) first_g_ = start.g / metric_.unit;
-  if (!learned()) return;
-  first_moment_ = space_.first_moment;
-  const bool given = start.moment.size() > 0;
-  if (given || options_.seed != 0) {
-    first_moment_ = given ? start.moment : second_moment(space_, first_plan(space_, options_.seed));
-    first_ = learn_first(first_moment_);
-    use(first_);
-    place_points();
-  }
-  first_x_ = x_;
-  first_z_ = z_;
-}
-
-void Alternation::fixed_metric() {
-  const SpanMatrix& a = space_.reference;
-  metric_.factor = a.lower.transpose();
-  metric_.outside = a.outside;
-  metric_.unit = a.scale * space_.frame.length * space_.frame.length;
-}
-
-// The first moment fixes the ridge and the first metric.
-void Alternation::first_learned_metric() {
-  const double trace = space_.first_moment.trace();
-  const double length = space_.frame.length;
-  // All points may be one point; then any unit will do.
-  const double mean = trace > 0 ? trace / static_cast<double>(space_.dimension()) : 1;
-  const bool relative = options_.ridge_unit == Unit::relative;
-  ridge_ = relative ? options_.ridge * mean : options_.ridge / length / length;
-  if (ridge_ == 0 && space_.rank() < space_.dimension())
-    throw Error(
-        fmt::format("ridge: 0 leaves the metric undefined, for the points span {} of {} "
-                    "dimensions; give a positive ridge (the default is {})",
-                    space_.rank(), space_.dimension(), Options().ridge));
-  // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
-  const double t = options_.geodesic;
-  const double size = std::pow(length, 2 * (t - 1)) * std::pow(space_.reference.scale, t);
-  metric_.unit = size * length * length;
-  prior_scale_ = space_.reference.scale / size;
-  metric_step_ = std::make_unique<MetricStep>(space_, ridge_, t);
-  first_ = learn_first(space_.first_moment);
-  use(first_);
-}
-
-// A ridge too small for the data is the caller's to mend; later on it is a status.
-LearnedMetric Alternation::learn_first(const Matrix& moment) const {
-  LearnedMetric first = (*metric_step_)(moment);
-  if (!first.ok) throw Error("ridge: " + singular_reason());
-  return first;
-}
-
-void Alternation::use(LearnedMetric metric) {
-  learned_ = std::move(metric);
-  metric_.factor = learned_.factor;
-  metric_.outside = learned_.outside;
-}
-
-void Alternation::place_points() {
-  x_ = embed(space_.x);
-  z_ = embed(space_.z);
-}
-
-Matrix Alternation::embed(const Matrix& points) const {
-  const Matrix& factor = metric_.factor;
-  return factor.size() ? linalg::multiply(points, factor, Op::none, Op::transpose) : points;
-}
-
-// Needs no pair of points.
-double Alternation::mean_cost() const {
-  const double cost = space_.p.dot(x_.rowwise().squaredNorm()) +
-                      space_.q.dot(z_.rowwise().squaredNorm()) -
-                      2 * (x_.transpose() * space_.p).dot(z_.transpose() * space_.q);
-  return cost > 0 ? cost : 1;  // 0: all points are one point
-}
-
-double Alternation::ridge() const {
-  const double length = space_.frame.length;
-  return options_.ridge_unit == Unit::relative ? ridge_ * length * length : options_.ridge;
-}
-
-std::string Alternation::singular_reason() const {
-  return fmt::format(
-      "the second moment of the displacements is singular to working precision (ridge "
-      "{:g}); give a larger --ridge",
-      ridge());
-}
-
-void Alternation::run(double lambda) {
-  begin(lambda);
-  while (step()) {
-  }
-}
-
-void Alternation::begin(double lambda) {
-  const bool relative = options_.lambda_unit == Unit::relative;
-  lambda_ = relative ? lambda * unit_cost_ : lambda / metric_.unit;
-  absolute_lambda_ = relative ? lambda_ * metric_.unit : lambda;
-  if (lambda > 0 && !(lambda_ > tiny && absolute_lambda_ > tiny && std::isfinite(absolute_lambda_)))
-    throw Error(
-        fmt::format("lambda: {} ({}) comes to {:.1e} in units of the cost, which double precision "
-                    "cannot hold; give another lambda or rescale the data",
-                    lambda, name(options_.lambda_unit), absolute_lambda_));
-  start_ = last_report_ = Clock::now();
-  if (learned()) {
-    use(first_);
-    x_ = first_x_;
-    z_ = first_z_;
-    seen_ = some_distances(x_, z_);
-    moment_ = first_moment_;
-    memory_.clear();
-    // With t other than 1/2 the objective tells nothing.
-    accelerate_ = options_.acceleration == Acceleration::anderson && options_.geodesic == 0.5;
-  }
-  if (lambda_ > 0 && (learned() || !has_costs_)) {
-    transport_.set_points(x_, z_);
-    has_costs_ = true;
-  }
-  if (first_g_.size() > 0) transport_.start_from(first_g_);
-  exact_.clear();
-  change_ = std::numeric_limits<double>::infinity();
-  history_.clear();
-  status_ = {};
-  stopped_ = false;
-}
-
-// One outer step. False when there is none after it.
-bool Alternation::step() {
-  const auto begin = Clock::now();
-  const bool full = diagnostics_ == Diagnostics::full;
-  const LearnedMetric before = full ? learned_ : LearnedMetric();
-  Step record;
-  if (!learned() || history_.empty()) {
-    record = plan_step();
-  } else {
-    const Matrix moment = second_moment(space_, plan_moments());
-    const bool accelerated = accelerate_ && accelerated_step(moment, record);
-    if (!accelerated && !stopped_) {
-      accelerate_ = false;  // this run is not for it; one step is lost at most
-      if (!learn(moment)) {
-        status_ = {Outcome::diverged, singular_reason()};
-        return false;
-      }
-      record = plan_step();
+    const bool last = last_step();
+    if (last && full) judge(before, record);
+    record.seconds = seconds_since(begin);
+    out_.history.push_back(record);
+    if (!report(&out_.history.back(), record.inner_iterations, record.target_error))
+      stopped_ = true;
+    if (stopped_ || last || !std::isfinite(record.objective)) {
+      out_.status = conclusion();
+      break;
     }
-    seen_ = std::move(now_);
+    watch_.accept();
+    best_ = std::min(best_, bounds_[1]);
+    moment = this->moment();
   }
-  const bool end = last_step();
-  if (end && full) judge(before, record);
-  record.seconds = seconds_since(begin);
-  history_.push_back(record);
-  if (!report(&history_.back(), record.inner_iterations, record.source_error)) stopped_ = true;
-  if (stopped_) {
-    status_ = {Outcome::stopped, fmt::format("stopped on request after step {}", record.step)};
-    return false;
-  }
-  if (!std::isfinite(record.objective)) {
-    status_ = {Outcome::diverged, "the objective is not finite; give a larger --lambda or --ridge"};
-    return false;
-  }
-  if (end) conclude(record);
-  return !end;
+  out_.fixed_point_residual =
+      full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
+  return std::move(out_);
 }
 
-// The metric from a mixture of this moment and those before. False when the objective has risen
-// above the lowest so far, by more than the plans may be wrong.
-bool Alternation::accelerated_step(const Matrix& moment, Step& record) {
-  const auto entries = [](const Matrix& a) { return Eigen::Map<const Vector>(a.data(), a.size()); };
-  const Vector mixed = memory_.next(entries(moment_), entries(moment));
-  if (!learn(Eigen::Map<const Matrix>(mixed.data(), moment.rows(), moment.cols()))) return false;
+// The metric for this moment and the plan for that metric. A step that was accelerated and surely
+// raised the objective is made again without; its passes count. False when the moment is singular.
+bool Alternation::learned_plan(const Matrix& moment, Step& record) {
+  if (!parts_.learner.learn(moment)) return false;
   record = plan_step();
-  const Step& lowest =
-      *std::min_element(history_.begin(), history_.end(),
-                        [](const Step& a, const Step& b) { return a.objective < b.objective; });
-  return record.objective <= lowest.objective + lowest.duality_gap + record.duality_gap;
-}
-
-bool Alternation::learn(const Matrix& moment) {
-  LearnedMetric next = (*metric_step_)(moment);
-  if (!next.ok) return false;
-  use(std::move(next));
-  moment_ = moment;
-  place_points();
-  if (lambda_ > 0) transport_.set_points(x_, z_);
-  now_ = some_distances(x_, z_);
-  change_ = relative_change(seen_, now_);
+  if (!parts_.learner.accelerated() || stopped_ || !rises(record)) return true;
+  const int lost = record.inner_iterations;
+  if (!parts_.learner.take_back(moment)) return false;
+  record = plan_step();
+  record.inner_iterations += lost;
+  record.rejected = 1;
   return true;
 }
 
-bool Alternation::settled() const {
-  return !learned() || change_ < options_.outer_tolerance;
+// Each plan bounds the objective that its metric can reach from both sides.
+bool Alternation::rises(const Step& record) const {
+  return !std::isfinite(record.objective) || bounds_[0] > best_;
+}
+
+Step Alternation::plan_step() {
+  const Options& options = parts_.options;
+  const MetricLearner& learner = parts_.learner;
+  const Matrix x = learner.embed(parts_.space.x), z = learner.embed(parts_.space.z);
+  watch_.look(x, z);
+  parts_.planner.set_points(x, z);
+  // Before the last step the plan needs to be only as good as the metric it leads to.
+  const bool loose = !last_step() && options.inner == InnerTolerance::adaptive;
+  const double tolerance =
+      loose ? std::max(options.tolerance, std::min(0.1 * watch_.change(), 1e-3)) : options.tolerance;
+  const TransportResult plan = parts_.planner.solve(
+      tolerance, [this](int passes, double error) { return report(nullptr, passes, error); });
+  stopped_ = stopped_ || plan.stopped;
+  if (out_.history.empty() && parts_.planner.g().allFinite()) out_.first_g = parts_.planner.g();
+
+  Step record;
+  record.step = static_cast<int>(out_.history.size()) + 1;
+  const double unit = learner.unit();
+  record.transport_cost = unit * plan.cost;
+  record.entropy = plan.entropy;
+  record.relaxation = unit * plan.relaxation;
+  record.prior_term = learner.prior_term();
+  record.ridge_term = learner.ridge_term();
+  record.objective = record.transport_cost + record.relaxation + record.prior_term +
+                     record.ridge_term - run_.lambda * record.entropy;
+  record.source_error = plan.source_error;
+  record.target_error = plan.target_error;
+  record.duality_gap = unit * plan.gap;
+  record.inner_iterations = plan.passes;
+  record.inner_converged = plan.converged;
+  if (learner.learns()) {
+    record.riccati_residual = record.metric_change = nan;
+    if (record.step > 1) record.distance_change = watch_.change();
+  }
+  record.condition = nan;
+  bounds_[0] = unit * plan.dual + record.prior_term + record.ridge_term;
+  bounds_[1] = bounds_[0] + record.duality_gap;
+  return record;
 }
 
 bool Alternation::last_step() const {
-  return settled() || static_cast<int>(history_.size()) + 1 == options_.steps;
-}
-
-// The plan for the metric at hand.
-Step Alternation::plan_step() {
-  Step record;
-  record.step = static_cast<int>(history_.size()) + 1;
-  if (learned() && record.step > 1) record.distance_change = change_;
-  const bool loose = !last_step() && options_.inner == InnerTolerance::adaptive;
-  if (lambda_ > 0)
-    entropic_step(record, loose ? std::max(options_.tolerance, std::min(0.1 * change_, 1e-3))
-                                : options_.tolerance);
-  else
-    exact_step(record);
-  if (learned()) {
-    record.prior_term = prior_scale_ * learned_.prior_term;
-    record.ridge_term = metric_.unit * ridge_ * learned_.trace;
-    record.riccati_residual = record.metric_change = nan;
-  }
-  record.condition = nan;
-  record.objective = record.transport_cost + record.prior_term + record.ridge_term -
-                     absolute_lambda_ * record.entropy;
-  return record;
+  return !parts_.learner.learns() || watch_.change() < parts_.options.outer_tolerance ||
+         static_cast<int>(out_.history.size()) + 1 == parts_.options.steps;
 }
 
 // The numbers that judge the metric. They take about as long as the metric step itself.
 void Alternation::judge(const LearnedMetric& before, Step& record) const {
-  if (learned()) {
-    record.riccati_residual = metric_step_->residual(learned_, moment_);
-    record.condition = metric_step_->condition(learned_);
-    record.metric_change = record.step > 1 ? metric_step_->distance(before, learned_) : 0;
-  } else if (metric_.factor.size()) {
-    const Vector values = linalg::eigenvalues(linalg::gram(metric_.factor));
-    record.condition = values.size() ? values[values.size() - 1] / values[0] : nan;
-  } else {
-    record.condition = 1;
-  }
+  const MetricLearner& learner = parts_.learner;
+  record.condition = learner.condition();
+  if (!learner.learns()) return;
+  record.riccati_residual = learner.residual(learner.used_moment());
+  record.metric_change = record.step > 1 ? learner.distance_from(before) : 0;
 }
 
-void Alternation::conclude(const Step& last) {
+Status Alternation::conclusion() const {
+  const Step& last = out_.history.back();
+  if (stopped_)
+    return {Outcome::stopped,
+            {.problem = fmt::format("stopped on request after step {}", last.step)}};
+  if (!std::isfinite(last.objective))
+    return {Outcome::diverged,
+            {.problem = "the objective is not finite", .remedy = "give a larger $lambda or $ridge"}};
   if (!last.inner_converged)
-    status_ = {Outcome::iteration_limit,
-               fmt::format("the plan of the last step misses its marginals by {:.1e} after {} "
-                           "passes; give a larger --lambda or --tolerance, or --lambda 0 for exact "
-                           "transport",
-                           std::max(last.source_error, last.target_error), last.inner_iterations)};
-  else if (settled())
-    status_ = {Outcome::converged, learned()
-                                       ? fmt::format("the metric settled after {} steps", last.step)
-                                       : "the marginals are met"};
-  else if (last.step == 1)
-    status_ = {Outcome::iteration_limit,
-               "one step cannot tell whether the metric has settled; give more --steps"};
-  else
-    status_ = {Outcome::iteration_limit,
-               fmt::format("squared distances still change by {:.1e} a step after {} steps (outer "
-                           "tolerance {:.1e}); give more --steps",
-                           change_, last.step, options_.outer_tolerance)};
-}
-
-void Alternation::entropic_step(Step& record, double tolerance) {
-  TransportOptions options;
-  options.tolerance = tolerance;
-  options.solver = options_.solver;
-  options.keep_going = [this](int passes, double error) { return report(nullptr, passes, error); };
-  const TransportResult result = transport_.solve(lambda_, options);
-  stopped_ = stopped_ || result.stopped;
-  if (record.step == 1 && transport_.g().allFinite()) first_g_ = transport_.g();
-  const double unit = metric_.unit;
-  record.transport_cost = unit * result.cost;
-  record.entropy = result.entropy;
-  record.source_error = result.source_error;
-  record.target_error = result.target_error;
-  record.duality_gap = unit * result.gap;
-  record.inner_iterations = result.passes;
-  record.inner_converged = result.converged;
-  f_ = unit * transport_.f();
-  g_ = unit * transport_.g();
-}
-
-void Alternation::exact_step(Step& record) {
-  Matrix cost;
-  squared_distances(x_, z_, cost);
-  const ExactPlan exact = exact_transport(cost, space_.p, space_.q);
-  exact_ = exact.masses;
-  for (const Mass& mass : exact_) record.entropy -= mass.amount * std::log(mass.amount);
-  const PlanMoments plan = plan_moments();
-  const double unit = metric_.unit;
-  record.transport_cost = unit * exact.cost;
-  record.source_error = (plan.rows - space_.p).lpNorm<1>();
-  record.target_error = (plan.columns - space_.q).lpNorm<1>();
-  record.duality_gap = unit * exact.gap;
-  record.inner_converged = true;
-  f_ = unit * exact.f;
-  g_ = unit * exact.g;
+    return {Outcome::iteration_limit,
+            {.problem = fmt::format("the plan of the last step misses its marginals by {:.1e} "
+                                    "after {} passes",
+                                    std::max(last.source_error, last.target_error),
+                                    last.inner_iterations),
+             .remedy = "give a larger $lambda or $tolerance, or a $lambda of 0 for exact transport"}};
+  if (!parts_.learner.learns()) return {Outcome::converged, {.problem = "the marginals are met"}};
+  if (watch_.change() < parts_.options.outer_tolerance)
+    return {Outcome::converged,
+            {.problem = fmt::format("the metric settled after {} steps", last.step)}};
+  if (last.step == 1)
+    return {Outcome::iteration_limit,
+            {.problem = "one step cannot tell whether the metric has settled",
+             .remedy = "give more $steps"}};
+  return {Outcome::iteration_limit,
+          {.problem = fmt::format("squared distances still change by {:.1e} a step after {} steps "
+                                  "(outer tolerance {:.1e})",
+                                  watch_.change(), last.step, parts_.options.outer_tolerance),
+           .remedy = "give more $steps"}};
 }
 
 bool Alternation::report(const Step* record, int passes, double error) {
-  if (!callback_) return true;
+  if (!run_.callback) return true;
   if (!record && seconds_since(last_report_) < 0.1) return true;
   last_report_ = Clock::now();
-  const int step = static_cast<int>(history_.size()) + (record ? 0 : 1);
-  return callback_(
-      {step, learned() ? options_.steps : 1, passes, error, seconds_since(start_), record});
+  const int step = static_cast<int>(out_.history.size()) + (record ? 0 : 1);
+  return run_.callback({step, parts_.learner.learns() ? parts_.options.steps : 1, passes, error,
+                        seconds_since(start_), record});
 }
 
-double Alternation::fixed_point_residual() const {
-  return learned() ? metric_step_->residual(learned_, second_moment(space_, plan_moments())) : nan;
-}
+}  // namespace
 
-// Of the last plan.
-PlanMoments Alternation::plan_moments() const {
-  if (lambda_ > 0)
-    return {transport_.plan_times(space_.z), transport_.source_marginal(),
-            transport_.target_marginal()};
-  PlanMoments plan{Matrix::Zero(space_.x.rows(), space_.rank()), Vector::Zero(space_.p.size()),
-                   Vector::Zero(space_.q.size())};
-  for (const Mass& mass : exact_) {
-    plan.plan_z.row(mass.source) += mass.amount * space_.z.row(mass.target);
-    plan.rows[mass.source] += mass.amount;
-    plan.columns[mass.target] += mass.amount;
-  }
-  return plan;
-}
-
-Matrix Alternation::conditionals() const {
-  Matrix plan;
-  if (lambda_ > 0) {
-    plan = transport_.plan();
-  } else {
-    plan = Matrix::Zero(space_.p.size(), space_.q.size());
-    for (const Mass& mass : exact_) plan(mass.source, mass.target) = mass.amount;
-  }
-  const Vector sums = plan.rowwise().sum();
-  return sums.cwiseInverse().asDiagonal() * plan;
+Outcomes alternate(const Parts& parts, const RunSettings& run) {
+  return Alternation(parts, run).run();
 }
 
 }  // namespace remblai

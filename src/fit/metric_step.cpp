@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/linalg.h"
 
@@ -11,12 +12,12 @@ namespace remblai {
 
 using linalg::Op;
 
-MetricStep::MetricStep(const Space& space, double ridge, double geodesic)
-    : prior_(space.reference),
-      ridge_(ridge),
+MetricStep::MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridge, double geodesic)
+    : prior_(std::move(prior)),
+      ridge_(std::move(ridge)),
       t_(geodesic),
-      rank_(space.rank()),
-      missing_(static_cast<double>(space.dimension() - space.rank())) {
+      rank_(rank),
+      missing_(static_cast<double>(dimension - rank)) {
   const double inside =
       prior_.inside.size() ? prior_.inside.squaredNorm() : static_cast<double>(rank_);
   prior_norm_ = std::sqrt(inside + missing_ * prior_.outside * prior_.outside);
@@ -39,18 +40,21 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
                    : linalg::multiply(a.vectors, prior_.lower, Op::transpose, Op::transpose);
   a.factor = root.asDiagonal() * a.factor;
   a.prior_term = a.mu.array().pow(1 - t_).sum();
-  a.trace = a.factor.squaredNorm();
+  a.ridge_term = ridge_.inside.size()
+                     ? ridge_.inside.cwiseProduct(linalg::gram(a.factor)).sum()
+                     : ridge_.outside * a.factor.squaredNorm();
   if (missing_ > 0) {
-    a.outside = std::pow(ridge_, t_ - 1) * std::pow(prior_.outside, t_);
+    a.outside = std::pow(ridge_.outside, t_ - 1) * std::pow(prior_.outside, t_);
     a.prior_term += missing_ * prior_.outside / a.outside;
-    a.trace += missing_ * a.outside;
+    a.ridge_term += missing_ * ridge_.outside * a.outside;
   }
   return a;
 }
 
 Matrix MetricStep::with_ridge(const Matrix& moment) const {
+  if (ridge_.inside.size()) return moment + ridge_.inside;
   Matrix c = moment;
-  c.diagonal().array() += ridge_;
+  c.diagonal().array() += ridge_.outside;
   return c;
 }
 

@@ -1,9 +1,9 @@
-// The metric step: A = C^-1 #_t D in closed form, from one symmetric eigen-decomposition.
-// With D = L L' and M = L'CL = Q diag(mu) Q':  A = L M^(t-1) L' = F'F,  F = diag(mu)^((t-1)/2)
-// Q'L'.
+// The metric step: A = (C + E)^-1 #_t D in closed form, from one symmetric eigen-decomposition.
+// With D = L L' and M = L'(C + E)L = Q diag(mu) Q':
+//   A = L M^(t-1) L' = F'F,  F = diag(mu)^((t-1)/2) Q'L'.
 #pragma once
 
-#include "fit/space.h"
+#include "fit/span_matrix.h"
 
 namespace remblai {
 
@@ -14,20 +14,25 @@ struct LearnedMetric {
   Vector mu;              ///< eigenvalues of M, ascending
   Matrix vectors;         ///< Q
   double prior_term = 0;  ///< <A^-1, D>, over all d dimensions
-  double trace = 0;       ///< of A, over all d dimensions
-  bool ok = false;        ///< false: C is singular to working precision
+  double ridge_term = 0;  ///< <A, E>, over all d dimensions
+  bool ok = false;        ///< false: C + E is singular to working precision
+};
+
+/// The matrix E that is added to every second moment, in the coordinates of a Space.
+struct Ridge {
+  Matrix inside;       ///< r x r; empty: `outside` times the identity
+  double outside = 0;  ///< multiple of the identity outside the span
 };
 
 class MetricStep {
  public:
-  /// `ridge` is added to C, in the coordinates of the space.
-  MetricStep(const Space& space, double ridge, double geodesic);
+  /// For points of `dimension` coordinates that span `rank` of them.
+  MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridge, double geodesic);
 
-  /// O(r^3). `moment` is C without the ridge.
+  /// O(r^3). `moment` is C.
   LearnedMetric operator()(const Matrix& moment) const;
 
-  /// |A C A - D|_F / |D|_F for a moment C (without the ridge); NaN unless t = 1/2, where it is not
-  /// zero. O(r^3).
+  /// |A (C + E) A - D|_F / |D|_F for a moment C; NaN unless t = 1/2, where it is not zero. O(r^3).
   double residual(const LearnedMetric& a, const Matrix& moment) const;
 
   /// Condition number of A, over all d dimensions. O(r^3) unless the prior is I.
@@ -37,11 +42,14 @@ class MetricStep {
   /// cancels. O(r^3).
   double distance(const LearnedMetric& a, const LearnedMetric& b) const;
 
+  const SpanMatrix& prior() const { return prior_; }
+
  private:
   Matrix with_ridge(const Matrix& moment) const;
 
-  const SpanMatrix& prior_;
-  double ridge_, t_;
+  SpanMatrix prior_;
+  Ridge ridge_;
+  double t_;
   Index rank_;
   double missing_;     // d - r
   double prior_norm_;  // |D|_F over all d dimensions

@@ -9,7 +9,7 @@
 #include "remblai/error.h"
 
 namespace remblai {
-Matrix Metric::coordinates(const Matrix& points) const {
+Matrix Frame::coordinates(const Matrix& points) const {
   if (points.cols() != dimension())
     throw Error(fmt::format(
         "points: {} coordinates, the model has {}; give points with the features it was "
@@ -21,7 +21,7 @@ Matrix Metric::coordinates(const Matrix& points) const {
 }
 
 Matrix Metric::embed(const Matrix& points) const {
-  Matrix inside = coordinates(points);
+  Matrix inside = frame.coordinates(points);
   return factor.size() ? linalg::multiply(inside, factor, linalg::Op::none, linalg::Op::transpose)
                        : inside;
 }
@@ -35,10 +35,11 @@ Matrix Metric::distances(const Matrix& a, const Matrix& b) const {
     return squares;
   };
   Matrix total = pairs(embed(a), embed(b));
-  if (basis.size()) {
+  if (frame.basis.size()) {
     const auto rest = [&](const Matrix& points) {
-      Matrix left = (points.rowwise() - origin.transpose()) * (1 / length);
-      linalg::gemm(linalg::Op::none, coordinates(points), linalg::Op::transpose, basis, -1, 1,
+      Matrix left = (points.rowwise() - frame.origin.transpose()) * (1 / frame.length);
+      linalg::gemm(linalg::Op::none, frame.coordinates(points), linalg::Op::transpose,
+                   frame.basis, -1, 1,
                    left);
       return left;
     };
@@ -49,14 +50,14 @@ Matrix Metric::distances(const Matrix& a, const Matrix& b) const {
 
 Matrix Metric::matrix() const {
   const Index d = dimension();
-  const double multiple = unit / length / length;
-  if (!basis.size())
+  const double multiple = unit / frame.length / frame.length;
+  if (!frame.basis.size())
     return factor.size() ? Matrix(multiple * linalg::gram(factor))
                          : Matrix(multiple * Matrix::Identity(d, d));
   // V (F'F - outside I) V' + outside I
   Matrix inside = factor.size() ? linalg::gram(factor) : Matrix(Matrix::Identity(rank(), rank()));
   inside.diagonal().array() -= outside;
-  Matrix a = linalg::multiply(linalg::multiply(basis, inside), basis, linalg::Op::none,
+  Matrix a = linalg::multiply(linalg::multiply(frame.basis, inside), frame.basis, linalg::Op::none,
                               linalg::Op::transpose);
   a = (0.5 * multiple) * (a + a.transpose()).eval();
   a.diagonal().array() += multiple * outside;

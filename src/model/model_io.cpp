@@ -31,8 +31,8 @@ void for_each_array(ModelType& m, Visitor&& visit) {
   visit("target_weights", m.target.weights);
   visit("f", m.f);
   visit("g", m.g);
-  visit("metric_origin", m.metric.origin);
-  visit("metric_basis", m.metric.basis);
+  visit("metric_origin", m.metric.frame.origin);
+  visit("metric_basis", m.metric.frame.basis);
   visit("metric_factor", m.metric.factor);
   visit("scaler_mean", m.scaler.mean);
   visit("scaler_scale", m.scaler.scale);
@@ -42,7 +42,7 @@ template <class ModelType, class Visitor>
 void for_each_scalar(ModelType& m, Visitor&& visit) {
   visit("lambda", m.lambda);
   visit("ridge", m.ridge);
-  visit("metric_length", m.metric.length);
+  visit("metric_length", m.metric.frame.length);
   visit("metric_unit", m.metric.unit);
   visit("metric_outside", m.metric.outside);
 }
@@ -87,7 +87,7 @@ void require_consistent(const Model& m) {
   m.target.validate("target");
   if (m.target.dimension() != d || m.source.weights.size() != rows ||
       m.target.weights.size() != columns || m.f.size() != rows || m.g.size() != columns ||
-      m.metric.origin.size() != d || !optional(m.metric.basis.rows(), d) ||
+      m.metric.frame.origin.size() != d || !optional(m.metric.frame.basis.rows(), d) ||
       !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
       !optional(static_cast<Index>(m.features.size()), d) ||
       (m.scaler.kind == Preprocess::zscore &&
@@ -96,12 +96,12 @@ void require_consistent(const Model& m) {
   if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
     throw Error("the array 'metric_factor' is missing, or should be");
   if ((m.lambda == 0) != !m.exact.empty()) throw Error("its exact plan is missing, or should be");
-  if (!positive(m.metric.unit) || !positive(m.metric.length) || !positive(m.metric.outside) ||
+  if (!positive(m.metric.unit) || !positive(m.metric.frame.length) || !positive(m.metric.outside) ||
       !(m.lambda == 0 || m.lambda >= std::numeric_limits<double>::min()) || !usable(m.f) ||
       !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)))
     throw Error("a scale or a potential is not a number that can be");
-  require_finite(m.metric.origin, "metric_origin");
-  require_finite(m.metric.basis, "metric_basis");
+  require_finite(m.metric.frame.origin, "metric_origin");
+  require_finite(m.metric.frame.basis, "metric_basis");
   require_finite(m.metric.factor, "metric_factor");
   require_finite(m.scaler.mean, "scaler_mean");
   require_finite(m.scaler.scale, "scaler_scale");

@@ -30,22 +30,22 @@ Vector deviations(const Model& model) {
 Vector diagonal(const Metric& metric) {
   const Index d = metric.dimension();
   if (!metric.factor.size()) {
-    if (!metric.basis.size()) return Vector::Ones(d);
-    const Vector inside = metric.basis.rowwise().squaredNorm();
+    if (!metric.frame.basis.size()) return Vector::Ones(d);
+    const Vector inside = metric.frame.basis.rowwise().squaredNorm();
     return inside.array() + metric.outside * (1 - inside.array()).max(0.0);
   }
-  if (!metric.basis.size()) return metric.factor.colwise().squaredNorm().transpose();
+  if (!metric.frame.basis.size()) return metric.factor.colwise().squaredNorm().transpose();
   const Matrix seen =
-      linalg::multiply(metric.basis, metric.factor, linalg::Op::none, linalg::Op::transpose);
+      linalg::multiply(metric.frame.basis, metric.factor, linalg::Op::none, linalg::Op::transpose);
   return seen.rowwise().squaredNorm().array() +
-         metric.outside * (1 - metric.basis.rowwise().squaredNorm().array()).max(0.0);
+         metric.outside * (1 - metric.frame.basis.rowwise().squaredNorm().array()).max(0.0);
 }
 
 /// Columns in the coordinates of the span to rows of the whole space; the largest weight positive.
 Matrix axes(const Metric& metric, const Matrix& columns) {
   Matrix rows =
-      metric.basis.size() && columns.size()
-          ? linalg::multiply(columns, metric.basis, linalg::Op::transpose, linalg::Op::transpose)
+      metric.frame.basis.size() && columns.size()
+          ? linalg::multiply(columns, metric.frame.basis, linalg::Op::transpose, linalg::Op::transpose)
           : Matrix(columns.transpose());
   for (Index k = 0; k < rows.rows(); ++k) {
     Index largest = 0;
@@ -76,7 +76,7 @@ MetricView view_metric(const Model& model, Index most_directions) {
   }
   const double sum = view.eigenvalues.sum();
   const double mean = sum > 0 ? sum / static_cast<double>(view.eigenvalues.size()) : 1;
-  view.mean = mean * metric.unit / metric.length / metric.length;
+  view.mean = mean * metric.unit / metric.frame.length / metric.frame.length;
   view.eigenvalues /= mean;
   view.outside = metric.outside / mean;
   const Vector deviation = deviations(model);

@@ -128,7 +128,7 @@ double ridge_inside(const Model& model) {
   const Metric& metric = model.metric;
   const double trace =
       metric.factor.size() ? metric.factor.squaredNorm() : static_cast<double>(metric.rank());
-  return model.ridge * metric.unit / metric.length / metric.length * trace;
+  return model.ridge * metric.unit / metric.frame.length / metric.frame.length * trace;
 }
 
 void warn_of_numbers(const Model& model, std::vector<Warning>& list) {

@@ -16,9 +16,9 @@ namespace {
 
 Metric random_metric(Index d, Index r) {
   Metric metric;
-  metric.origin = test::random_matrix(d, 1, 1).col(0);
-  metric.length = 4;
-  metric.basis = r < d ? linalg::row_space(test::random_matrix(r, d, 2)) : Matrix();
+  metric.frame.origin = test::random_matrix(d, 1, 1).col(0);
+  metric.frame.length = 4;
+  metric.frame.basis = r < d ? linalg::row_space(test::random_matrix(r, d, 2)) : Matrix();
   metric.factor = test::random_matrix(r, r, 3);
   metric.unit = 2.5;
   metric.outside = 0.7;
@@ -44,7 +44,7 @@ TEST(Metric, DistancesAreThoseOfTheDenseMatrixInsideAndOutsideTheSpan) {
 TEST(Metric, EmbeddingTurnsTheCostEuclidean) {
   const Metric metric = random_metric(6, 3);
   // Points that differ inside the span only.
-  const Matrix x = test::random_matrix(5, 3, 4) * metric.basis.transpose();
+  const Matrix x = test::random_matrix(5, 3, 4) * metric.frame.basis.transpose();
   const Matrix e = metric.embed(x);
   const Matrix distances = metric.distances(x, x);
   for (Index i = 0; i < 5; ++i)

@@ -71,10 +71,10 @@ void expect_same(const Model& a, const Model& b) {
   expect_same_bits(a.scaler.scale, b.scaler.scale, "scaler.scale");
   expect_same(a.source, b.source);
   expect_same(a.target, b.target);
-  expect_same_bits(a.metric.origin, b.metric.origin, "origin");
-  expect_same_bits(a.metric.basis, b.metric.basis, "basis");
+  expect_same_bits(a.metric.frame.origin, b.metric.frame.origin, "origin");
+  expect_same_bits(a.metric.frame.basis, b.metric.frame.basis, "basis");
   expect_same_bits(a.metric.factor, b.metric.factor, "factor");
-  expect_same_bits(a.metric.length, b.metric.length, "length");
+  expect_same_bits(a.metric.frame.length, b.metric.frame.length, "length");
   expect_same_bits(a.metric.unit, b.metric.unit, "unit");
   expect_same_bits(a.metric.outside, b.metric.outside, "outside");
   expect_same_bits(a.lambda, b.lambda, "lambda");

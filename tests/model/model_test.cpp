@@ -136,7 +136,7 @@ TEST(Model, an_empty_model_holds_no_plan) {
   Model model;
   model.source.points = model.target.points = Matrix::Zero(2, 1);
   model.source.weights = model.target.weights = Vector::Constant(2, 0.5);
-  model.metric.origin = Vector::Zero(1);
+  model.metric.frame.origin = Vector::Zero(1);
   EXPECT_THROW(map(model), Error);
   EXPECT_THROW(map_back(model, model.target.points), Error);
   model.lambda = 1;

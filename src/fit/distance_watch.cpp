@@ -1,0 +1,45 @@
+// Samples of the pairs that follow no order of the rows.
+#include "fit/distance_watch.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "transport/ground_cost.h"
+
+namespace remblai {
+namespace {
+
+// Multiples of the golden ratio spread over the rows evenly, and in step with no order that the rows
+// may have.
+Matrix some_rows(const Matrix& points) {
+  static constexpr Index most = 256;
+  if (points.rows() <= most) return points;
+  Matrix rows(most, points.cols());
+  for (Index i = 0; i < most; ++i) {
+    const double place = static_cast<double>(i) * std::numbers::phi;
+    const double share = place - std::floor(place);
+    rows.row(i) = points.row(static_cast<Index>(share * static_cast<double>(points.rows())));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void DistanceWatch::look(const Matrix& x, const Matrix& z) {
+  const Matrix from = some_rows(x);
+  now_ = GroundCost::between_points(from, some_rows(z)).block(0, from.rows()).cwiseMax(0);
+  change_ = std::numeric_limits<double>::infinity();
+  if (!before_.size()) return;
+  const double floor = 1e-6 * before_.mean();
+  change_ = floor > 0
+                ? std::sqrt(((now_ - before_).array() / before_.array().max(floor)).square().mean())
+                : 0;
+}
+
+void DistanceWatch::accept() {
+  before_ = std::move(now_);
+}
+
+}  // namespace remblai

@@ -1,0 +1,27 @@
+// How much the squared distances between source and target points change from step to step.
+#pragma once
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// Looks at all pairs of small sets and at 256 x 256 of large ones. The plan sees the metric through
+/// these distances alone: the alternation has settled when they have.
+class DistanceWatch {
+ public:
+  /// Looks at the embedded points of a step that may yet be taken back.
+  void look(const Matrix& x, const Matrix& z);
+
+  /// Root mean square of the relative changes since the last accepted step; infinity before the first
+  /// one was accepted. Pairs in one place have no distance to change.
+  double change() const { return change_; }
+
+  /// What it looked at last is the new reference.
+  void accept();
+
+ private:
+  Matrix before_, now_;
+  double change_ = 0;
+};
+
+}  // namespace remblai

@@ -1,0 +1,163 @@
+// Scales of data and prior around the metric step, and the mixing of moments.
+#include "fit/metric_learner.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/linalg.h"
+#include "fit/moment.h"
+
+namespace remblai {
+namespace {
+
+constexpr double tiny = std::numeric_limits<double>::min();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr int most_taken_back = 3;
+
+Eigen::Map<const Vector> entries(const Matrix& a) {
+  return {a.data(), a.size()};
+}
+
+}  // namespace
+
+MetricLearner::MetricLearner(const Space& space, const Options& options)
+    : learns_(options.metric == MetricChoice::learned),
+      ridge_unit_(options.ridge_unit),
+      given_ridge_(options.ridge),
+      metric_{space.frame, {}, 1, 1} {
+  SpanMatrix reference = reference_matrix(space, options);
+  if (learns_)
+    prepare(space, options, std::move(reference));
+  else
+    fix_metric(reference);
+  if (!(metric_.unit > tiny && std::isfinite(metric_.unit)))
+    throw Error({.field = "source and target",
+                 .value = fmt::format("coordinates of size {:.1e}", space.frame.length),
+                 .problem = fmt::format("give costs of size {:.1e} under this metric, which double "
+                                        "precision cannot hold",
+                                        metric_.unit),
+                 .remedy = "rescale the data"});
+}
+
+void MetricLearner::fix_metric(const SpanMatrix& a) {
+  metric_.factor = a.lower.transpose();
+  metric_.outside = a.outside;
+  metric_.unit = a.scale * metric_.frame.length * metric_.frame.length;
+}
+
+// The first moment fixes the ridge and the first metric.
+void MetricLearner::prepare(const Space& space, const Options& options, SpanMatrix prior) {
+  first_moment_ = second_moment(space, first_plan(space, 0));
+  const double trace = first_moment_.trace();
+  const double length = space.frame.length;
+  // All points may be one point; then any unit will do.
+  const double mean = trace > 0 ? trace / static_cast<double>(space.dimension()) : 1;
+  const bool relative = ridge_unit_ == Unit::relative;
+  ridge_ = relative ? options.ridge * mean : options.ridge / length / length;
+  if (ridge_ == 0 && space.rank() < space.dimension())
+    throw Error({.field = "ridge",
+                 .value = "0",
+                 .problem = fmt::format("leaves the metric undefined, for the points span {} of {} "
+                                        "dimensions",
+                                        space.rank(), space.dimension()),
+                 .remedy = fmt::format("give a positive $ridge (the default is {})",
+                                       Options().ridge)});
+  // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
+  const double t = options.geodesic;
+  const double size = std::pow(length, 2 * (t - 1)) * std::pow(prior.scale, t);
+  metric_.unit = size * length * length;
+  prior_scale_ = prior.scale / size;
+  step_ = std::make_unique<MetricStep>(space.dimension(), space.rank(), std::move(prior),
+                                       Ridge{{}, ridge_}, t);
+  // A ridge too small for the data is the caller's to mend; later on it is a status.
+  if (!learn_plain(first_moment_)) throw Error(singular());
+  first_ = learned_;
+}
+
+void MetricLearner::restart(bool accelerate) {
+  if (!learns_) return;
+  accelerate_ = accelerate;
+  accelerated_ = false;
+  taken_back_ = 0;
+  memory_.clear();
+  used_.resize(0, 0);
+}
+
+bool MetricLearner::learn(const Matrix& moment) {
+  accelerated_ = false;
+  if (!learns_) return true;
+  const bool mix = accelerate_ && used_.size() > 0;
+  const Vector mixed = mix ? memory_.next(entries(used_), entries(moment)) : Vector();
+  // The first two moments leave nothing to mix.
+  if (mix && mixed != entries(moment) &&
+      learn_plain(Eigen::Map<const Matrix>(mixed.data(), moment.rows(), moment.cols()))) {
+    accelerated_ = true;
+    return true;
+  }
+  return learn_plain(moment);
+}
+
+bool MetricLearner::take_back(const Matrix& moment) {
+  accelerated_ = false;
+  memory_.clear();
+  accelerate_ = ++taken_back_ < most_taken_back;
+  return learn_plain(moment);
+}
+
+bool MetricLearner::learn_plain(const Matrix& moment) {
+  // Runs of one path begin with the same moment.
+  const bool again = first_.ok && entries(moment) == entries(first_moment_);
+  LearnedMetric next = again ? first_ : (*step_)(moment);
+  if (!next.ok) return false;
+  learned_ = std::move(next);
+  metric_.factor = learned_.factor;
+  metric_.outside = learned_.outside;
+  used_ = moment;
+  return true;
+}
+
+Matrix MetricLearner::embed(const Matrix& coordinates) const {
+  const Matrix& factor = metric_.factor;
+  if (!factor.size()) return coordinates;
+  return linalg::multiply(coordinates, factor, linalg::Op::none, linalg::Op::transpose);
+}
+
+double MetricLearner::prior_term() const {
+  return learns_ ? prior_scale_ * learned_.prior_term : 0;
+}
+
+double MetricLearner::ridge_term() const {
+  return learns_ ? metric_.unit * learned_.ridge_term : 0;
+}
+
+double MetricLearner::ridge() const {
+  const double length = metric_.frame.length;
+  return ridge_unit_ == Unit::relative ? ridge_ * length * length : given_ridge_;
+}
+
+double MetricLearner::residual(const Matrix& moment) const {
+  return learns_ ? step_->residual(learned_, moment) : nan;
+}
+
+double MetricLearner::condition() const {
+  if (learns_) return step_->condition(learned_);
+  if (!metric_.factor.size()) return 1;
+  const Vector values = linalg::eigenvalues(linalg::gram(metric_.factor));
+  return values.size() ? values[values.size() - 1] / values[0] : nan;
+}
+
+double MetricLearner::distance_from(const LearnedMetric& before) const {
+  return learns_ ? step_->distance(before, learned_) : 0;
+}
+
+Message MetricLearner::singular() const {
+  return {.field = "ridge",
+          .value = fmt::format("{:g}", ridge()),
+          .problem = "leaves the second moment of the displacements singular to working precision",
+          .remedy = "give a larger $ridge"};
+}
+
+}  // namespace remblai

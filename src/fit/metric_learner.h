@@ -1,0 +1,79 @@
+// The metric of an alternation: fixed, or made anew from the moment of each plan.
+#pragma once
+
+#include "fit/metric_step.h"
+#include "remblai/error.h"
+#include "transport/anderson.h"
+
+namespace remblai {
+
+/// Keeps prior and ridge, which the first moment fixes, the metric at hand, and the memory of the
+/// acceleration. Accelerated metrics come from a mixture of this moment and the one before
+/// (Anderson); the caller takes back one that does not pay.
+class MetricLearner {
+ public:
+  /// `space` must outlive it. The metric at hand is that of the independent coupling. Throws Error
+  /// when the metric cannot be had, or its costs cannot be held in double precision.
+  MetricLearner(const Space& space, const Options& options);
+
+  bool learns() const { return learns_; }
+
+  /// The second moment of the independent coupling; empty for a fixed metric.
+  const Matrix& first_moment() const { return first_moment_; }
+
+  /// Forgets what an earlier run learned.
+  void restart(bool accelerate);
+
+  /// The metric for the plan with this moment, accelerated where that is on. False when the moment
+  /// is singular to working precision; the metric at hand stays. A fixed metric stays.
+  bool learn(const Matrix& moment);
+
+  /// The metric at hand comes from a mixture.
+  bool accelerated() const { return accelerated_; }
+
+  /// Takes an accelerated metric back: the plain one of the same moment comes in its place, and the
+  /// memory begins anew. After three of these acceleration stays off.
+  bool take_back(const Matrix& moment);
+
+  /// Points in the coordinates of the space, so that costs are `unit` times squared distances.
+  Matrix embed(const Matrix& coordinates) const;
+  double unit() const { return metric_.unit; }
+  const Metric& metric() const { return metric_; }
+
+  // Terms of the objective, in the units of the data; 0 for a fixed metric.
+  double prior_term() const;
+  double ridge_term() const;
+
+  double ridge() const;  ///< absolute, in the units of the data
+
+  // What judges the metric at hand. Each costs as much as a metric step.
+  const LearnedMetric& learned() const { return learned_; }
+  const Matrix& used_moment() const { return used_; }  ///< that the metric was made from
+  double residual(const Matrix& moment) const;  ///< NaN for a fixed metric
+  double condition() const;
+  double distance_from(const LearnedMetric& before) const;
+
+  /// What to say when a moment is singular.
+  Message singular() const;
+
+ private:
+  void fix_metric(const SpanMatrix& a);
+  void prepare(const Space& space, const Options& options, SpanMatrix prior);
+  bool learn_plain(const Matrix& moment);
+
+  bool learns_;
+  Unit ridge_unit_;
+  double given_ridge_;
+  double ridge_ = 0;        // in the coordinates of the space
+  double prior_scale_ = 1;  // of <A^-1, D>
+  Matrix first_moment_;
+  std::unique_ptr<MetricStep> step_;
+  Metric metric_;
+  LearnedMetric first_, learned_;
+  Matrix used_;  // the moment that the metric at hand was made from
+  Anderson memory_{1};
+  bool accelerate_ = false, accelerated_ = false;
+  int taken_back_ = 0;
+};
+
+}  // namespace remblai

@@ -1,0 +1,51 @@
+// Plans between the points of a space under one metric after another: entropic for lambda > 0, exact
+// for lambda = 0. This is the one place of a fit that tells them apart.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "fit/moment.h"
+#include "remblai/exact.h"
+#include "remblai/transport.h"
+
+namespace remblai {
+
+/// Called now and then with the passes made and the error reached; false stops the solve.
+using KeepGoing = std::function<bool(int passes, double error)>;
+
+/// How a plan is asked for, in units of the cost between embedded points.
+struct PlanOptions {
+  double lambda = 0;
+  double relax_source = 0, relax_target = 0;  ///< tau of a relaxed side; 0: exact
+  SolverChoice solver = SolverChoice::automatic;
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+
+  /// The problem for the next plans. Potentials of the last plan are kept as a start.
+  virtual void prepare(const PlanOptions& options) = 0;
+
+  /// The costs for the next plan: squared distances between the rows.
+  virtual void set_points(const Matrix& x, const Matrix& z) = 0;
+
+  /// Potentials of the columns to begin from; empty: none.
+  virtual void start_from(const Vector& g) = 0;
+
+  virtual TransportResult solve(double tolerance, const KeepGoing& keep_going) = 0;
+
+  // The last plan G.
+  virtual PlanMoments moments(const Matrix& y) const = 0;  ///< G Y and the marginals
+  virtual Matrix plan() const = 0;                         ///< m x n
+  virtual const Vector& f() const = 0;
+  virtual const Vector& g() const = 0;
+  virtual const std::vector<Mass>& masses() const = 0;  ///< empty for an entropic plan
+};
+
+/// `exact` plans are those of lambda = 0.
+std::unique_ptr<Planner> make_planner(bool exact, const Vector& p, const Vector& q,
+                                      const Resources& resources);
+
+}  // namespace remblai
