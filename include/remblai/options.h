@@ -4,19 +4,23 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "remblai/resources.h"
+#include "remblai/types.h"
 
 namespace remblai {
 
 enum class MetricChoice { learned, identity, w, w_inverse, given };
 enum class PriorChoice { identity, w, w_inverse, given };
 enum class Unit { relative, absolute };
-enum class KnnMetric { model, euclidean };
 enum class Preprocess { none, l2, zscore };
 enum class InnerTolerance { adaptive, tight };
 enum class Acceleration { none, anderson };
 enum class SolverChoice { automatic, sinkhorn, anderson, newton };
-enum class Precision { float64, float32 };
 
 /// The spelling of each value of an enum, in order; the same in C++, on the command line and in
 /// files.
@@ -28,9 +32,6 @@ constexpr std::array<std::string_view, 4> names(PriorChoice) {
 }
 constexpr std::array<std::string_view, 2> names(Unit) {
   return {"relative", "absolute"};
-}
-constexpr std::array<std::string_view, 2> names(KnnMetric) {
-  return {"model", "euclidean"};
 }
 constexpr std::array<std::string_view, 3> names(Preprocess) {
   return {"none", "l2", "zscore"};
@@ -44,18 +45,41 @@ constexpr std::array<std::string_view, 2> names(Acceleration) {
 constexpr std::array<std::string_view, 4> names(SolverChoice) {
   return {"auto", "sinkhorn", "anderson", "newton"};
 }
-constexpr std::array<std::string_view, 2> names(Precision) {
-  return {"double", "float"};
-}
 
 template <class Enum>
 constexpr std::string_view name(Enum value) {
   return names(value)[static_cast<std::size_t>(value)];
 }
 
+/// One of the choices that have a name, or a matrix of the caller's own in place of them. There is
+/// no second place for the matrix, so one that was given cannot be overlooked.
+template <class Choice>
+class ChoiceOrMatrix {
+ public:
+  ChoiceOrMatrix(Choice choice) : kind_(choice) {}
+  /// d x d, symmetric positive definite.
+  ChoiceOrMatrix(Matrix matrix) : kind_(Choice::given), matrix_(std::move(matrix)) {}
+
+  Choice kind() const { return kind_; }  ///< `given` for a matrix
+  /// Empty unless the kind is `given`; empty then, too, in the options of a model that was loaded:
+  /// its file names the kind alone.
+  const Matrix& matrix() const { return matrix_; }
+
+  friend bool operator==(const ChoiceOrMatrix& a, Choice choice) { return a.kind_ == choice; }
+
+ private:
+  Choice kind_;
+  Matrix matrix_;
+};
+
+template <class Choice>
+std::string_view name(const ChoiceOrMatrix<Choice>& value) {
+  return name(value.kind());
+}
+
 struct Options {
-  MetricChoice metric = MetricChoice::learned;
-  PriorChoice prior = PriorChoice::identity;
+  ChoiceOrMatrix<MetricChoice> metric = MetricChoice::learned;
+  ChoiceOrMatrix<PriorChoice> prior = PriorChoice::identity;
   double prior_ridge = 1e-3;
   double lambda = 0.2;
   Unit lambda_unit = Unit::relative;
@@ -68,12 +92,8 @@ struct Options {
   InnerTolerance inner = InnerTolerance::adaptive;
   Acceleration acceleration = Acceleration::anderson;
   SolverChoice solver = SolverChoice::automatic;
-  Precision precision = Precision::float64;
-  int neighbours = 1;
-  KnnMetric knn_metric = KnnMetric::model;
   Preprocess preprocess = Preprocess::none;
-  int threads = 0;
-  double memory = 0;
+  Resources resources = {};
   int seed = 0;
 
   /// Throws Error naming the option, its value and the range.
@@ -81,8 +101,10 @@ struct Options {
 };
 
 /// Calls visit(name, field, help) for every option, in the order of the help text. `OptionsType` is
-/// Options or const Options; a field is a double, an int or one of the enums above.
+/// Options or const Options; a field is a double, an int, one of the enums above or a
+/// ChoiceOrMatrix of one.
 template <class OptionsType, class Visitor>
+requires std::same_as<std::remove_const_t<OptionsType>, Options>
 void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("metric", o.metric, "ground metric: learned from the data, or fixed");
   visit("prior", o.prior, "prior D of the learned metric");
@@ -103,16 +125,9 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "of the outer steps: none is the plain alternation; anderson looks back one step, and is "
         "taken back where the objective rises");
   visit("solver", o.solver, "how plans are found: auto goes by what the iterations show");
-  visit("precision", o.precision,
-        "of the matrices of all pairs; potentials and totals are double in either");
-  visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
-  visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
   visit("preprocess", o.preprocess,
         "l2: points to unit length; zscore: columns to mean 0, deviation 1 over both domains");
-  visit("threads", o.threads, "threads; 0 is one for each core");
-  visit("memory", o.memory,
-        "GiB for matrices of all pairs, which are made block by block when they do not fit; 0 is "
-        "half of the free memory");
+  for_each_option(o.resources, visit);
   visit("seed", o.seed,
         "0 starts from the independent coupling, another number from a random perturbation of it");
 }

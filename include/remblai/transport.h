@@ -23,15 +23,6 @@ struct TransportOptions {
   std::function<bool(int passes, double error)> keep_going;
 };
 
-/// Where and how the matrices of all pairs are kept.
-struct EngineOptions {
-  int threads = 1;
-  /// float32 halves memory and time of a pass. Costs are then rounded to 1e-7 of the largest, and
-  /// marginals can be met to about 1e-6, not better.
-  Precision precision = Precision::float64;
-  double memory = 0;  ///< bytes; 0 is half of what is free when the first points are set
-};
-
 /// Sweeps over the matrix, by what they do.
 struct PassCounts {
   int sinkhorn = 0;      ///< iterations: both sides updated
@@ -64,7 +55,7 @@ struct TransportResult {
 class Transport {
  public:
   /// Weights strictly positive, each summing to 1.
-  Transport(Vector p, Vector q, const EngineOptions& engine = {});
+  Transport(Vector p, Vector q, const Resources& resources = {});
   ~Transport();
 
   /// c_ij = |x_i - z_j|^2 between rows. O(m n d).
@@ -95,7 +86,7 @@ class Transport {
   const Kernel& solved() const;  // holds the plan
 
   Vector p_, q_;
-  EngineOptions engine_;
+  Resources resources_;
   std::unique_ptr<Pairs> pairs_;
   Vector f_, g_;  // empty before the first solve
   Vector row_sums_, column_sums_;
@@ -109,7 +100,7 @@ struct TransportPlan {
   TransportResult result;
 };
 TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options = {}, const EngineOptions& engine = {},
+                        const TransportOptions& options = {}, const Resources& resources = {},
                         const Vector& start = {});
 
 }  // namespace remblai

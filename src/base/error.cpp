@@ -1,9 +1,13 @@
 // Puts a message into words.
 #include "remblai/error.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "remblai/options.h"
+#include "remblai/predict.h"
 
 namespace remblai {
 namespace {
@@ -28,16 +32,20 @@ std::string spelled(std::string_view text, const Spelling& spelling) {
   return out;
 }
 
-// The member of a struct that is called so on the command line: prior-ridge is Options::prior_ridge.
+// The member of a struct that is called so on the command line: prior-ridge is
+// Options::prior_ridge.
 std::string member_name(std::string_view name) {
   std::string found(name);
-  const Options options;
-  for_each_option(options, [&](const char* option, const auto&, const char*) {
-    if (option != name) return;
-    for (char& c : found)
-      if (c == '-') c = '_';
-    found = "Options::" + found;
-  });
+  const auto look_in = [&](const char* owner, const auto& options) {
+    for_each_option(options, [&](const char* option, const auto&, const char*) {
+      if (option != name) return;
+      found = fmt::format("{}::{}", owner, option);
+      std::replace(found.begin(), found.end(), '-', '_');
+    });
+  };
+  look_in("Options", Options());
+  look_in("Resources", Resources());  // after the options that hold them
+  look_in("PredictOptions", PredictOptions());
   return found;
 }
 
@@ -56,7 +64,6 @@ std::string Message::text() const {
   return text(member_name);
 }
 
-Error::Error(Message message)
-    : std::runtime_error(message.text()), message_(std::move(message)) {}
+Error::Error(Message message) : std::runtime_error(message.text()), message_(std::move(message)) {}
 
 }  // namespace remblai

@@ -60,9 +60,10 @@ Alternation::Alternation(const Space& space, const Options& options, int threads
       diagnostics_(diagnostics),
       callback_(std::move(callback)),
       metric_(space.frame),
-      transport_(
-          space.p, space.q,
-          {.threads = threads, .precision = options.precision, .memory = options.memory * 0x1p30}) {
+      transport_(space.p, space.q,
+                 {.threads = threads,
+                  .memory = options.resources.memory,
+                  .precision = options.resources.precision}) {
   if (learned())
     first_learned_metric();
   else

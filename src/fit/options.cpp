@@ -1,4 +1,4 @@
-// The range of every option.
+// The range of every option of a fit.
 #include "remblai/options.h"
 
 #include <fmt/format.h>
@@ -11,13 +11,25 @@ namespace remblai {
 namespace {
 
 void require(bool ok, std::string_view name, double value, std::string_view range) {
-  if (!ok) throw Error(fmt::format("{}: {} is out of range; it must be {}", name, value, range));
+  if (!ok)
+    throw Error({.field = std::string(name),
+                 .value = fmt::format("{}", value),
+                 .problem = "is out of range",
+                 .remedy = fmt::format("it must be {}", range)});
+}
+
+bool not_negative(double x) {
+  return x >= 0 && std::isfinite(x);
 }
 
 }  // namespace
 
+void Resources::validate() const {
+  require(threads >= 0 && threads <= 1024, "threads", threads, "between 0 and 1024");
+  require(not_negative(memory), "memory", memory, "a finite number, 0 or more");
+}
+
 void Options::validate() const {
-  const auto not_negative = [](double x) { return x >= 0 && std::isfinite(x); };
   require(not_negative(prior_ridge), "prior-ridge", prior_ridge, "a finite number, 0 or more");
   require(not_negative(lambda), "lambda", lambda,
           "a finite number, 0 or more (0: exact transport)");
@@ -27,9 +39,7 @@ void Options::validate() const {
   require(tolerance > 0 && tolerance < 1, "tolerance", tolerance, "between 0 and 1, both excluded");
   require(not_negative(outer_tolerance), "outer-tolerance", outer_tolerance,
           "a finite number, 0 or more");
-  require(neighbours >= 1, "neighbours", neighbours, "1 or more");
-  require(threads >= 0 && threads <= 1024, "threads", threads, "between 0 and 1024");
-  require(not_negative(memory), "memory", memory, "a finite number, 0 or more");
+  resources.validate();
   require(seed >= 0, "seed", seed, "0 or more");
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 // What stands for D when the metric is learned, for A when it is fixed.
 PriorChoice reference_choice(const Options& options) {
-  switch (options.metric) {
+  switch (options.metric.kind()) {
     case MetricChoice::learned:
-      return options.prior;
+      return options.prior.kind();
     case MetricChoice::identity:
       return PriorChoice::identity;
     case MetricChoice::w:
@@ -167,7 +167,7 @@ Space make_shared_space(const Problem& problem, const Matrix& source, const Matr
   return space;
 }
 
-void set_reference(Space& space, const Problem& problem, const Options& options) {
+void set_reference(Space& space, const Problem&, const Options& options) {
   const bool learned = options.metric == MetricChoice::learned;
   const PriorChoice choice = reference_choice(options);
   [[maybe_unused]] const bool reduced = space.frame.basis.size() > 0;
@@ -182,8 +182,8 @@ void set_reference(Space& space, const Problem& problem, const Options& options)
       break;
     case PriorChoice::given:
       assert(!reduced);
-      space.reference = given(learned ? problem.prior : problem.metric, space.dimension(),
-                              learned ? "prior" : "metric");
+      space.reference = given(learned ? options.prior.matrix() : options.metric.matrix(),
+                              space.dimension(), learned ? "prior" : "metric");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -355,15 +356,16 @@ void Solver::certify(double lambda, TransportResult& result) {
       result.converged && result.source_error <= limit && result.target_error <= limit;
 }
 
-Transport::Transport(Vector p, Vector q, const EngineOptions& engine)
-    : p_(std::move(p)), q_(std::move(q)), engine_(engine) {
-  engine_.threads = std::max(1, engine_.threads);
+Transport::Transport(Vector p, Vector q, const Resources& resources)
+    : p_(std::move(p)), q_(std::move(q)), resources_(resources) {
+  if (resources_.threads <= 0)
+    resources_.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   for (const Vector* weights : {&p_, &q_})
     if (weights->size() == 0 || !(weights->minCoeff() > 0) ||
         !(std::abs(weights->sum() - 1) < 1e-9))
       throw Error("weights: not positive with sum 1; the function transport() takes any weights");
   const double smallest = std::min(p_.minCoeff(), q_.minCoeff());
-  if (engine_.precision == Precision::float32 && smallest < 1e-20)
+  if (resources_.precision == Precision::float32 && smallest < 1e-20)
     throw Error(fmt::format(
         "weights: {:.1e} of all is too little for float; give the precision double", smallest));
 }
@@ -376,19 +378,19 @@ void Transport::set_points(const Matrix& x, const Matrix& z) {
         fmt::format("points: {} and {} coordinates; both sides need the same", x.cols(), z.cols()));
   require_finite(x, "points");
   require_finite(z, "points");
-  if (engine_.memory == 0) engine_.memory = available_memory() / 2;
+  if (resources_.memory == 0) resources_.memory = available_memory() / 2 / 0x1p30;
   // Costs, kernel, and the plan in float that Newton steps may factorise.
-  const double each = engine_.precision == Precision::float64 ? 20 : 12;
+  const double each = resources_.precision == Precision::float64 ? 20 : 12;
   const double m = static_cast<double>(x.rows()), n = static_cast<double>(z.rows());
   const double needed = each * m * n + (x.rows() <= largest_factored ? 4 * m * m : 0);
   pairs_.reset();
-  use(std::make_unique<Pairs>(engine_.precision, x, z, needed <= engine_.memory));
+  use(std::make_unique<Pairs>(resources_.precision, x, z, needed <= resources_.memory_bytes()));
 }
 
 void Transport::set_cost(Matrix cost) {
   require_finite(cost, "cost");
   pairs_.reset();
-  use(std::make_unique<Pairs>(engine_.precision, std::move(cost)));
+  use(std::make_unique<Pairs>(resources_.precision, std::move(cost)));
 }
 
 void Transport::use(std::unique_ptr<Pairs> pairs) {
@@ -418,7 +420,7 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   if (!(options.tolerance > 0))
     throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
   if (!pairs_) throw Error("cost: none was set; call set_cost or set_points before solve");
-  pairs_->make_kernel(p_, q_, engine_.threads);
+  pairs_->make_kernel(p_, q_, resources_.threads);
   return Solver(*this, options).run(lambda);
 }
 
@@ -436,7 +438,7 @@ Matrix Transport::plan() const {
 }
 
 TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options, const EngineOptions& engine,
+                        const TransportOptions& options, const Resources& resources,
                         const Vector& start) {
   require_finite(cost, "cost");
   // The cost says how many points there are; the weights are checked like those of a domain.
@@ -449,7 +451,7 @@ TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q
   const std::vector<Index> rows = positive_entries(all_p);
   const std::vector<Index> columns = positive_entries(all_q);
 
-  Transport problem(all_p(rows), all_q(columns), engine);
+  Transport problem(all_p(rows), all_q(columns), resources);
   const bool whole = static_cast<Index>(rows.size()) == cost.rows() &&
                      static_cast<Index>(columns.size()) == cost.cols();
   problem.set_cost(whole ? Matrix(cost) : Matrix(cost(rows, columns)));

@@ -1,0 +1,42 @@
+// Where and how a computation runs. None of it changes what is computed, but for the rounding of
+// float.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+
+namespace remblai {
+
+enum class Precision { float64, float32 };
+constexpr std::array<std::string_view, 2> names(Precision) {
+  return {"double", "float"};
+}
+
+struct Resources {
+  int threads = 0;    ///< 0 is one for each core
+  double memory = 0;  ///< GiB for matrices of all pairs; 0 is half of what is free at the start
+  /// float32 halves memory and time of a pass. Costs are then rounded to 1e-7 of the largest, and
+  /// marginals can be met to about 1e-6, not better.
+  Precision precision = Precision::float64;
+
+  double memory_bytes() const { return memory * 0x1p30; }
+
+  /// Throws Error naming the option, its value and the range.
+  void validate() const;
+};
+
+/// Calls visit(name, field, help) for every field, as for_each_option of Options does.
+template <class ResourcesType, class Visitor>
+requires std::same_as<std::remove_const_t<ResourcesType>, Resources>
+void for_each_option(ResourcesType& r, Visitor&& visit) {
+  visit("precision", r.precision,
+        "of the matrices of all pairs; potentials and totals are double in either");
+  visit("threads", r.threads, "threads; 0 is one for each core");
+  visit("memory", r.memory,
+        "GiB for matrices of all pairs, which are made block by block when they do not fit; 0 is "
+        "half of the free memory");
+}
+
+}  // namespace remblai
