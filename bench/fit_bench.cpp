@@ -13,7 +13,7 @@ void fit_digits(benchmark::State& state) {
   Problem problem;
   problem.source = digits.source;
   problem.target.points = digits.target.points;
-  for (auto _ : state) benchmark::DoNotOptimize(fit(problem, {.threads = 1}));
+  for (auto _ : state) benchmark::DoNotOptimize(fit(problem, {.resources = {.threads = 1}}));
 }
 BENCHMARK(fit_digits)->Unit(benchmark::kMillisecond);
 

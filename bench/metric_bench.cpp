@@ -53,7 +53,7 @@ void ten_steps_decaf6(benchmark::State& state) {
   Options options;
   options.steps = 10;
   options.outer_tolerance = 0;
-  options.threads = 1;
+  options.resources.threads = 1;
   double total = 0;
   for (auto _ : state)
     total += seconds_of([&] { benchmark::DoNotOptimize(fit(problem, options)); });

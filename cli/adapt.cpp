@@ -23,6 +23,7 @@ namespace {
 
 struct Arguments {
   FitArguments fit;
+  PredictOptions prediction;
   RunArguments run;
   std::string test, test_labels, out, page;
   bool save_plan = false, save_metric = false, propagate = false;
@@ -33,9 +34,9 @@ struct Scored {
   Matrix points;
   Labels truth, predicted;
 
-  std::optional<double> accuracy() const {
+  std::optional<Score> score() const {
     if (truth.size() == 0 || predicted.size() == 0) return std::nullopt;
-    return remblai::accuracy(predicted, truth);
+    return evaluate(predicted, truth);
   }
 };
 
@@ -46,7 +47,7 @@ Scored load_test(const Arguments& arguments, const Problem& problem) {
                                  "--test", arguments.test, arguments.fit.transpose,
                                  arguments.fit.skip, {arguments.test_labels});
   if (!arguments.test_labels.empty()) {
-    test.truth = load_labels(arguments.test_labels, "--test-labels", test.points.rows());
+    test.truth = load_target_labels(arguments.test_labels, "--test-labels", test.points.rows());
   }
   return test;
 }
@@ -63,6 +64,7 @@ struct Job {
   const Arguments& arguments;
   Stopwatch watch;
   Problem problem;
+  Options options;
   Scored target, test;
   Model model;
 
@@ -74,20 +76,27 @@ struct Job {
 
 void Job::read() {
   const PhaseLine line(arguments.run.quiet, watch, "reading");
+  arguments.prediction.validate();
   problem = load_problem(arguments.fit);
+  options = load_options(arguments.fit, problem);
+  if (!arguments.propagate) {
+    const auto voters = positive_entries(problem.source.probabilities()).size();
+    arguments.prediction.validate(static_cast<Index>(voters));
+  }
   test = load_test(arguments, problem);
   if (!arguments.fit.target_labels.empty()) {
     target.truth =
-        load_labels(arguments.fit.target_labels, "--target-labels", problem.target.size());
+        load_target_labels(arguments.fit.target_labels, "--target-labels", problem.target.size());
   }
 }
 
 Report Job::report() const {
-  return {.target_accuracy = target.accuracy(),
-          .test_accuracy = test.accuracy(),
+  return {.target_score = target.score(),
+          .test_score = test.score(),
           .seconds = watch.seconds(),
           .inputs = all_inputs(arguments),
-          .propagate = arguments.propagate};
+          .propagate = arguments.propagate,
+          .prediction = arguments.prediction};
 }
 
 /// Writes what follows from the model. A Ctrl-C that comes meanwhile leaves out what has not begun;
@@ -106,7 +115,7 @@ std::string Job::finish(const OutputFolder& folder) {
   std::optional<Predictor> nearest;  // maps the source points once for all sets of points
   const auto label_into = [&](Scored& scored, const Matrix& points) {
     return [&](const std::string& path) {
-      if (!arguments.propagate && !nearest) nearest.emplace(model);
+      if (!arguments.propagate && !nearest) nearest.emplace(model, arguments.prediction);
       scored.predicted = nearest ? (*nearest)(points) : most_likely(propagate(model, points));
       io::write_npy(path, scored.predicted);
     };
@@ -145,13 +154,13 @@ void Job::write_page(const Report& report) const {
 }
 
 int run(const Arguments& arguments) {
-  Job job{arguments, {}, {}, {}, {}, {}};
+  Job job{arguments, {}, {}, {}, {}, {}, {}};
   job.read();
   const Interrupt interrupt(!arguments.run.quiet);
   OutputFolder folder(arguments.out, {"model.npz", "mapped.npy", "labels.npy", "test_labels.npy",
                                       "plan.npy", "metric.npy", "report.json"});
   if (!arguments.page.empty()) require_page(arguments.page, all_inputs(arguments), "--report");
-  job.model = fit_with_progress(job.problem, arguments.fit.options, arguments.run.quiet, job.watch);
+  job.model = fit_with_progress(job.problem, job.options, arguments.run.quiet, job.watch);
   save(job.model, folder.file("model.npz"));
 
   std::string missing, failure;
@@ -216,6 +225,7 @@ void add_adapt(CLI::App& app, Action& action) {
   add_flag(command, "--save-metric", arguments->save_metric,
            "write the metric A (d x d) to metric.npy", group::files);
   add_options(command, fit);
+  add_options(command, arguments->prediction);
   add_propagate(command, arguments->propagate);
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);

@@ -6,26 +6,30 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "remblai/error.h"
 #include "remblai/io.h"
+#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
-
-constexpr std::string_view given = "given";
 
 /// The names a person may type: all but `given`, which is what a file stands for.
 template <class Enum>
 std::vector<std::string> choices(Enum value) {
   std::vector<std::string> result;
   for (std::string_view name : names(value)) {
-    if (name != given) result.emplace_back(name);
+    if (name != "given") result.emplace_back(name);
   }
   return result;
+}
+template <class Enum>
+std::vector<std::string> choices(const ChoiceOrMatrix<Enum>& value) {
+  return choices(value.kind());
 }
 
 template <class Number>
@@ -53,22 +57,34 @@ void parse(const std::string& flag, const std::string& text, int& field, std::st
   field = value;
 }
 
+void parse(const std::string&, const std::string& text, std::string& field, std::string*) {
+  field = text;
+}
+
 template <class Enum>
-void parse(const std::string& flag, const std::string& text, Enum& field, std::string* file) {
-  const auto all = names(field);
-  const auto found = std::find(all.begin(), all.end(), text);
-  if (found != all.end() && *found != given) {
-    field = static_cast<Enum>(found - all.begin());
+Enum kind_of(Enum value) {
+  return value;
+}
+template <class Enum>
+Enum kind_of(const ChoiceOrMatrix<Enum>& value) {
+  return value.kind();
+}
+
+/// A choice by its name. The path of an existing file goes to `file`, where there is one: who reads
+/// the points reads it with them.
+template <class Field>
+void parse(const std::string& flag, const std::string& text, Field& field, std::string* file) {
+  const std::vector<std::string> allowed = choices(field);
+  if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) {
+    const auto all = names(kind_of(field));
+    field = static_cast<decltype(kind_of(field))>(std::find(all.begin(), all.end(), text) -
+                                                  all.begin());
     return;
   }
-  if constexpr (requires { Enum::given; }) {
-    if (file && std::filesystem::exists(io::parse_spec(text).path)) {
-      field = Enum::given;
-      *file = text;
-      return;
-    }
+  if (file && std::filesystem::exists(io::parse_spec(text).path)) {
+    *file = text;
+    return;
   }
-  const std::vector<std::string> allowed = choices(field);
   throw Error(fmt::format("{}: '{}' is {} {}{}", flag, text,
                           file ? "neither an existing file nor one of" : "not one of",
                           fmt::join(allowed, ", "), suggestion(text, allowed)));
@@ -80,8 +96,8 @@ std::string type_of(double, bool) {
 std::string type_of(int, bool) {
   return "INTEGER";
 }
-template <class Enum>
-std::string type_of(Enum value, bool file) {
+template <class Field>
+std::string type_of(const Field& value, bool file) {
   return fmt::format("{}{}", fmt::join(choices(value), "|"), file ? "|FILE" : "");
 }
 
@@ -91,8 +107,8 @@ std::string text_of(double value) {
 std::string text_of(int value) {
   return fmt::format("{}", value);
 }
-template <class Enum>
-std::string text_of(Enum value) {
+template <class Field>
+std::string text_of(const Field& value) {
   return std::string(name(value));
 }
 
@@ -134,10 +150,6 @@ std::vector<std::string> split(const std::string& flag, const std::string& text)
   return parts;
 }
 
-void parse(const std::string&, const std::string& text, std::string& field, std::string*) {
-  field = text;
-}
-
 template <class Value>
 void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& values,
                 const std::string& help, const char* heading, const std::string& default_text,
@@ -160,6 +172,19 @@ void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& 
       ->type_name(type)
       ->default_str(default_text)
       ->group(heading);
+}
+
+/// Inputs that messages of the library name as they name options.
+constexpr std::array<std::string_view, 4> input_names{"source-labels", "source-weights",
+                                                      "target-labels", "target-weights"};
+
+template <class OptionsType>
+void add_named(CLI::App& command, OptionsType& options,
+               std::initializer_list<std::string_view> names, const std::string& default_text) {
+  for_each_option(options, [&](const char* name, auto& field, const char* help) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) return;
+    add_option(command, name, field, help, nullptr, default_text);
+  });
 }
 
 }  // namespace
@@ -191,18 +216,43 @@ void add_options(CLI::App& command, FitArguments& arguments) {
   for_each_option(arguments.options, [&](const char* name, auto& field, const char* help) {
     using Field = std::remove_reference_t<decltype(field)>;
     std::string* file = nullptr;
-    if constexpr (std::is_same_v<Field, MetricChoice>) file = &arguments.metric;
-    if constexpr (std::is_same_v<Field, PriorChoice>) file = &arguments.prior;
+    if constexpr (std::is_same_v<Field, ChoiceOrMatrix<MetricChoice>>) file = &arguments.metric;
+    if constexpr (std::is_same_v<Field, ChoiceOrMatrix<PriorChoice>>) file = &arguments.prior;
     add_option(command, name, field, help, file);
   });
 }
 
-void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
-                 const std::string& default_text) {
+void add_options(CLI::App& command, PredictOptions& options) {
   for_each_option(options, [&](const char* name, auto& field, const char* help) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) return;
-    add_option(command, name, field, help, nullptr, default_text);
+    add_option(command, name, field, help, nullptr);
   });
+}
+
+void add_options(CLI::App& command, Options& options,
+                 std::initializer_list<std::string_view> names) {
+  add_named(command, options, names, "");
+}
+
+void add_options(CLI::App& command, Resources& resources,
+                 std::initializer_list<std::string_view> names, const std::string& default_text) {
+  add_named(command, resources, names, default_text);
+}
+
+void use_threads(const Model& model, const CLI::App& command, const Resources& given) {
+  given.validate();
+  set_threads(command.count("--threads") > 0 ? given.threads : model.options.resources.threads);
+}
+
+std::string flag_of(std::string_view name) {
+  bool known = std::find(input_names.begin(), input_names.end(), name) != input_names.end();
+  const auto look = [&](const char* option, const auto&, const char*) {
+    known = known || option == name;
+  };
+  const Options options;
+  for_each_option(options, look);
+  const PredictOptions prediction;
+  for_each_option(prediction, look);
+  return fmt::format("{}{}", known ? "--" : "", name);
 }
 
 void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "remblai/options.h"
+#include "remblai/predict.h"
 
 namespace CLI {
 class App;
@@ -29,7 +30,7 @@ inline constexpr const char* running = "Running";
 struct FitArguments {
   std::string source, source_labels, source_weights;
   std::string target, target_labels, target_weights;
-  std::string metric, prior;      ///< files, where Options says `given`
+  std::string metric, prior;      ///< files with a matrix, in place of what Options says
   std::vector<std::string> skip;  ///< columns of points
   bool transpose = false;
   Options options;
@@ -51,13 +52,25 @@ CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& v
 CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
                       const std::string& help, const char* heading);
 
-/// One flag for every option of the library.
+/// One flag for every option of a fit, and of a prediction.
 void add_options(CLI::App& command, FitArguments& arguments);
+void add_options(CLI::App& command, PredictOptions& options);
 
 /// Only the options named. With `default_text` the help shows that in place of the library's
 /// default.
-void add_options(CLI::App& command, Options& options, std::initializer_list<std::string_view> names,
+void add_options(CLI::App& command, Options& options,
+                 std::initializer_list<std::string_view> names);
+void add_options(CLI::App& command, Resources& resources,
+                 std::initializer_list<std::string_view> names,
                  const std::string& default_text = "");
+
+/// How the command line spells a name in a message of the library: an option or an input by its
+/// flag, anything else as it is.
+std::string flag_of(std::string_view name);
+
+/// Sets the threads of this process: those of --threads where it was given, else those that the
+/// model was fitted with.
+void use_threads(const Model& model, const CLI::App& command, const Resources& given);
 
 /// A flag that takes a list with commas between its values, none of them twice. `default_text` is
 /// what the help shows in place of an empty default.

@@ -46,7 +46,7 @@ Timing time_transport(const Arguments& arguments, const Matrix& cost, int thread
   options.keep_going = [](int, double) { return !Interrupt::requested(); };
   for (int round = 0; round < arguments.repeat && !timing.result.stopped; ++round) {
     Transport problem(uniform(cost.rows()), uniform(cost.cols()),
-                      {.threads = threads, .precision = arguments.options.precision});
+                      {.threads = threads, .precision = arguments.options.resources.precision});
     problem.set_cost(cost);
     const Stopwatch watch;
     timing.result = problem.solve(arguments.options.lambda, options);
@@ -66,7 +66,7 @@ Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const 
           {"tolerance", arguments.options.tolerance},
           {"threads", threads},
           {"solver", name(arguments.options.solver)},
-          {"precision", name(arguments.options.precision)},
+          {"precision", name(arguments.options.resources.precision)},
           {"seconds", timing.best()},
           {"all_seconds", timing.seconds},
           {"iterations",
@@ -88,7 +88,7 @@ void print_text(const Arguments& arguments, const Matrix& cost, int threads, con
   fmt::print("{} x {}, lambda {:g} (largest cost / lambda {:.3g}), {} thread{}, {}, solver {}\n",
              cost.rows(), cost.cols(), arguments.options.lambda,
              cost.maxCoeff() / arguments.options.lambda, threads, threads == 1 ? "" : "s",
-             name(arguments.options.precision), name(arguments.options.solver));
+             name(arguments.options.resources.precision), name(arguments.options.solver));
   fmt::print("{:.6f} s, the best of {}\n", timing.best(), timing.seconds.size());
   fmt::print("{} Sinkhorn iterations, {} Newton steps, {} products, {} passes of exponentials\n",
              result.by_kind.sinkhorn, result.newton_steps, result.by_kind.products,
@@ -106,7 +106,7 @@ int run(const Arguments& arguments) {
     throw Error(fmt::format("--repeat: {} is less than 1", arguments.repeat));
   if (!arguments.out.empty()) require_writable(arguments.out, ".npz");
   const Matrix cost = io::read_points(arguments.cost);
-  const int threads = set_threads(arguments.options.threads);
+  const int threads = set_threads(arguments.options.resources.threads);
   const Timing timing = time_transport(arguments, cost, threads);
   if (!arguments.out.empty()) io::write_npz(arguments.out, {{"f", timing.f}, {"g", timing.g}});
   if (arguments.json)
@@ -121,7 +121,7 @@ int run(const Arguments& arguments) {
 
 void add_bench(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
-  arguments->options.threads = 1;
+  arguments->options.resources.threads = 1;
   CLI::App& command = *app.add_subcommand("bench", "time one transport problem");
   command.footer(
       "Weights are uniform. Reading the file is not timed; making the kernel, solving, and the "

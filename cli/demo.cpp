@@ -29,7 +29,7 @@ struct Arguments {
 
 struct Result {
   std::string key, method;
-  double accuracy = 0;
+  Score score;
   double seconds = 0;
   Status status{Outcome::converged, ""};
 };
@@ -61,7 +61,7 @@ Result without_adaptation(const Sample& sample) {
   const Labels labels =
       nearest_labels(sample.source.points, sample.source.labels, sample.test.points);
   Result result{"none", "no adaptation: nearest source digit"};
-  result.accuracy = accuracy(labels, sample.test.labels);
+  result.score = evaluate(labels, sample.test.labels);
   result.seconds = watch.seconds();
   return result;
 }
@@ -81,7 +81,7 @@ Result contend(const Contender& contender, const Sample& sample, const Arguments
     model = fit(problem, options, std::ref(line));
   }
   Result result{contender.key, contender.method};
-  result.accuracy = accuracy(predict(model, sample.test.points), sample.test.labels);
+  result.score = evaluate(predict(model, sample.test.points), sample.test.labels);
   result.seconds = watch.seconds();
   result.status = model.status;
   return result;
@@ -89,7 +89,7 @@ Result contend(const Contender& contender, const Sample& sample, const Arguments
 
 void print_row(const Result& result, bool bold) {
   fmt::print("{}{:<40}{:>7.1f} %{:>9.2f} s{}{}\n", bold ? "\033[1m" : "", result.method,
-             100 * result.accuracy, result.seconds,
+             100 * result.score.accuracy(), result.seconds,
              result.status.converged() ? "" : fmt::format("   {}", name(result.status.outcome)),
              bold ? "\033[0m" : "");
 }
@@ -104,7 +104,7 @@ std::string sentence(const std::vector<Result>& results) {
   const auto at = [&](std::string_view key) {
     return std::find_if(results.begin(), results.end(),
                         [&](const Result& result) { return result.key == key; })
-        ->accuracy;
+        ->score.accuracy();
   };
   return fmt::format(
       "The learned metric labels {:.1f} % of the held-out digits right: {} the\n"
@@ -118,7 +118,7 @@ std::string json(const std::vector<Result>& results) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Result& result : results) {
     list.push_back({{"method", result.key},
-                    {"accuracy", result.accuracy},
+                    {"accuracy", result.score.accuracy()},
                     {"seconds", result.seconds},
                     {"status", name(result.status.outcome)}});
   }
@@ -155,7 +155,7 @@ void write_page(const std::string& path, const Sample& sample, const std::vector
   page.target_labels = sample.target.labels;
   for (const Result& result : results)
     page.scores.push_back(
-        {result.method, result.accuracy,
+        {result.method, result.score,
          result.status.converged() ? "" : std::string(name(result.status.outcome)),
          result.key == "learned"});
   Report report;

@@ -10,8 +10,8 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "remblai/evaluate.h"
 #include "remblai/io.h"
-#include "remblai/predict.h"
 
 namespace remblai::cli {
 namespace {
@@ -35,6 +35,7 @@ using Classes = std::map<std::int64_t, Class>;
 Classes count(const Labels& predicted, const Labels& truth) {
   Classes classes;
   for (Index i = 0; i < truth.size(); ++i) {
+    if (truth[i] == unknown_label) continue;
     Class& one = classes[truth[i]];
     ++one.points;
     if (predicted[i] == truth[i]) {
@@ -52,8 +53,13 @@ std::pair<std::int64_t, Index> worst(const Class& one) {
                            [](const auto& a, const auto& b) { return a.second < b.second; });
 }
 
-void print_table(const Classes& classes, double share, Index points) {
-  fmt::print("accuracy {:.2f} % of {} points\n\n", 100 * share, points);
+void print_table(const Classes& classes, const Score& score) {
+  if (!score.known()) {
+    fmt::print("accuracy unknown: none of the {} true labels is known\n", score.unknown);
+    return;
+  }
+  fmt::print("accuracy {} of {} points{}\n\n", score.percent(2), score.scored,
+             score.unknown == 0 ? "" : fmt::format(", {} more have no known label", score.unknown));
   fmt::print("{:>8}{:>9}{:>8}{:>10}   {}\n", "class", "points", "right", "recall",
              "most often taken for");
   for (const auto& [label, one] : classes) {
@@ -67,8 +73,10 @@ void print_table(const Classes& classes, double share, Index points) {
   }
 }
 
-void print_json(const Classes& classes, double share, Index points) {
-  nlohmann::ordered_json json{{"accuracy", share}, {"points", points}};
+void print_json(const Classes& classes, const Score& score) {
+  nlohmann::ordered_json json{{"accuracy", nullptr}, {"points", score.scored}};
+  if (score.known()) json["accuracy"] = score.accuracy();
+  json["unknown"] = score.unknown;
   json["classes"] = nlohmann::ordered_json::array();
   for (const auto& [label, one] : classes) {
     nlohmann::ordered_json entry{
@@ -83,10 +91,10 @@ void print_json(const Classes& classes, double share, Index points) {
 }
 
 int run(const Arguments& arguments) {
-  const Labels truth = io::read_labels(arguments.labels);
+  const Labels truth = io::read_target_labels(arguments.labels);
   const Labels predicted = load_labels(arguments.predicted, "--predicted", truth.size());
-  const double share = accuracy(predicted, truth);
-  (arguments.json ? print_json : print_table)(count(predicted, truth), share, truth.size());
+  const Score score = evaluate(predicted, truth);
+  (arguments.json ? print_json : print_table)(count(predicted, truth), score);
   return Exit::success;
 }
 
@@ -96,7 +104,9 @@ void add_evaluate(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App& command = *app.add_subcommand("evaluate", "score predicted labels against true ones");
   add_file(command, "--predicted", arguments->predicted, "predicted labels")->required();
-  add_file(command, "--labels", arguments->labels, "true labels, in the same order")->required();
+  add_file(command, "--labels", arguments->labels,
+           "true labels, in the same order; NaN or -1 where one is not known")
+      ->required();
   add_json(command, arguments->json);
   add_help(command);
   command.callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });

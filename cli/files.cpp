@@ -71,6 +71,14 @@ void require_columns(const std::string& flag, Index count, std::vector<std::stri
   throw Error(fmt::format("{} {}: {}; choose a place that can be written to", flag, path, cause));
 }
 
+void require_labels(const Labels& labels, const std::string& spec, const std::string& flag,
+                    Index points) {
+  if (labels.size() == points) return;
+  throw Error(fmt::format(
+      "{} {}: {} labels for {} points; give one label a point{}", flag, spec, labels.size(), points,
+      points == 1 || labels.size() == 1 ? " (--transpose if the points are columns)" : ""));
+}
+
 }  // namespace
 
 Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,
@@ -89,12 +97,13 @@ std::vector<std::string> load_names(const std::string& spec, bool transpose,
 
 Labels load_labels(const std::string& spec, const std::string& flag, Index points) {
   Labels labels = io::read_labels(spec);
-  if (labels.size() != points) {
-    throw Error(fmt::format(
-        "{} {}: {} labels for {} points; give one label a point{}", flag, spec, labels.size(),
-        points,
-        points == 1 || labels.size() == 1 ? " (--transpose if the points are columns)" : ""));
-  }
+  require_labels(labels, spec, flag, points);
+  return labels;
+}
+
+Labels load_target_labels(const std::string& spec, const std::string& flag, Index points) {
+  Labels labels = io::read_target_labels(spec);
+  require_labels(labels, spec, flag, points);
   return labels;
 }
 
@@ -125,13 +134,16 @@ Problem load_problem(const FitArguments& arguments) {
   require_columns("--target", problem.target.dimension(), names,
                   {"--source", dimension, problem.features});
   if (problem.features.empty()) problem.features = std::move(names);
-  if (arguments.options.metric == MetricChoice::given) {
-    problem.metric = load_square("--metric", arguments.metric, dimension);
-  }
-  if (arguments.options.prior == PriorChoice::given) {
-    problem.prior = load_square("--prior", arguments.prior, dimension);
-  }
   return problem;
+}
+
+Options load_options(const FitArguments& arguments, const Problem& problem) {
+  Options options = arguments.options;
+  const Index dimension = problem.source.dimension();
+  if (!arguments.metric.empty())
+    options.metric = load_square("--metric", arguments.metric, dimension);
+  if (!arguments.prior.empty()) options.prior = load_square("--prior", arguments.prior, dimension);
+  return options;
 }
 
 void require_writable(const std::string& path, const std::string& extension,

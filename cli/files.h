@@ -23,9 +23,14 @@ std::vector<std::string> load_names(const std::string& spec, bool transpose,
 /// Labels of `spec`, one for each of `points` points. `flag` is how the user calls them.
 Labels load_labels(const std::string& spec, const std::string& flag, Index points);
 
-/// Both domains, the prior and the metric, checked against each other. Target labels stay out: they
-/// are there to score with.
+/// The same for labels to score with, which need not be known.
+Labels load_target_labels(const std::string& spec, const std::string& flag, Index points);
+
+/// Both domains, checked against each other. Target labels stay out: they are there to score with.
 Problem load_problem(const FitArguments& arguments);
+
+/// The options of the fit, with the matrices of --metric and --prior where these are files.
+Options load_options(const FitArguments& arguments, const Problem& problem);
 
 /// What the columns of further points must be.
 struct Columns {

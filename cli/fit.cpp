@@ -26,13 +26,15 @@ int run(const Arguments& arguments) {
   require_writable(arguments.out, ".npz");
   const bool quiet = arguments.run.quiet;
   Problem problem;
+  Options options;
   {
     const PhaseLine line(quiet, watch, "reading");
     problem = load_problem(arguments.fit);
+    options = load_options(arguments.fit, problem);
   }
 
   const Interrupt interrupt(!quiet);
-  const Model model = fit_with_progress(problem, arguments.fit.options, quiet, watch);
+  const Model model = fit_with_progress(problem, options, quiet, watch);
   save(model, arguments.out);
 
   Report report;

@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0) return fail("standard output cannot be written to");
     return code;
   } catch (const remblai::Error& error) {
-    return fail(error.what());
+    return fail(error.message().text(flag_of));
   } catch (const std::bad_alloc&) {
     return fail("not enough memory for points this many and this large; use fewer of them");
   } catch (const std::exception& error) {

@@ -23,17 +23,15 @@ struct Arguments {
   std::string model, points, out;
   std::vector<std::string> skip;
   bool transpose = false, inverse = false, quiet = false;
-  Options options;  // only what was given on the command line counts
+  Resources resources;  // only what was given on the command line counts
 };
 
 int run(const Arguments& arguments, const CLI::App& command) {
   const Stopwatch watch;
   require_writable(arguments.out, ".npy");
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
-  Model model = load(arguments.model);
-  if (command.count("--threads")) model.options.threads = arguments.options.threads;
-  model.options.validate();
-  set_threads(model.options.threads);
+  const Model model = load(arguments.model);
+  use_threads(model, command, arguments.resources);
   Matrix points;
   if (!arguments.points.empty()) {
     points = load_points_like({"--model", model.metric.dimension(), model.features}, "--points",
@@ -69,7 +67,7 @@ void add_map(CLI::App& app, Action& action) {
   add_transpose(command, arguments->transpose);
   add_flag(command, "--inverse", arguments->inverse,
            "from the target domain into the source domain", group::method);
-  add_options(command, arguments->options, {"threads"}, "the model's own");
+  add_options(command, arguments->resources, {"threads"}, "the model's own");
   add_quiet(command, arguments->quiet);
   add_help(command);
   command.callback([arguments, &action, &command] {

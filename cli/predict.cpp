@@ -1,5 +1,5 @@
 // remblai predict: labels for target points from a saved model.
-// The rule is the one the model was saved with, unless a flag says otherwise.
+// The rule is that of the flags; a model holds none.
 #include "remblai/predict.h"
 
 #include <fmt/format.h>
@@ -24,31 +24,29 @@ struct Arguments {
   std::string model, points, out;
   std::vector<std::string> skip;
   bool transpose = false, propagate = false, quiet = false;
-  Options options;  // only what was given on the command line counts
+  PredictOptions prediction;
+  Resources resources;  // only what was given on the command line counts
 };
 
 int run(const Arguments& arguments, const CLI::App& command) {
   const Stopwatch watch;
   require_writable(arguments.out, ".npy");
+  arguments.prediction.validate();
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
-  Model model = load(arguments.model);
+  const Model model = load(arguments.model);
   if (!model.source.labelled()) {
     throw Error(fmt::format("--model {}: the model has no labels; fit again with --source-labels",
                             arguments.model));
   }
-  if (command.count("--neighbours")) model.options.neighbours = arguments.options.neighbours;
-  if (command.count("--knn-metric")) model.options.knn_metric = arguments.options.knn_metric;
-  if (command.count("--threads")) model.options.threads = arguments.options.threads;
-  model.options.validate();
-  set_threads(model.options.threads);
+  use_threads(model, command, arguments.resources);
   const Matrix points =
       load_points_like({"--model", model.metric.dimension(), model.features}, "--points",
                        arguments.points, arguments.transpose, arguments.skip);
 
   line.reset();
   line.emplace(arguments.quiet, watch, "labelling");
-  const Labels labels =
-      arguments.propagate ? most_likely(propagate(model, points)) : predict(model, points);
+  const Labels labels = arguments.propagate ? most_likely(propagate(model, points))
+                                            : predict(model, points, arguments.prediction);
   io::write_npy(arguments.out, labels);
   line.reset();
   if (!arguments.quiet) {
@@ -68,8 +66,8 @@ void add_predict(CLI::App& app, Action& action) {
   add_file(command, "--out", arguments->out, "the labels, an .npy file")->required();
   add_skip(command, arguments->skip);
   add_transpose(command, arguments->transpose);
-  add_options(command, arguments->options, {"neighbours", "knn-metric", "threads"},
-              "the model's own");
+  add_options(command, arguments->prediction);
+  add_options(command, arguments->resources, {"threads"}, "the model's own");
   add_propagate(command, arguments->propagate);
   add_quiet(command, arguments->quiet);
   add_help(command);

@@ -24,7 +24,8 @@ namespace {
 struct Arguments {
   std::string model, out, target_labels, image_size = "auto", title;
   bool quiet = false;
-  Options options;  // only what was given on the command line counts
+  PredictOptions prediction;
+  Resources resources;  // only what was given on the command line counts
 };
 
 void read_image_size(const std::string& text, PageOptions& page) {
@@ -52,20 +53,20 @@ int run(const Arguments& arguments, const CLI::App& command) {
         fmt::format("{}: that is a page, not a model; give the .npz file that fit or adapt "
                     "saved",
                     arguments.model));
+  arguments.prediction.validate();
   PageOptions page;
   read_image_size(arguments.image_size, page);
   if (!arguments.title.empty()) page.title = arguments.title;
   Report report;
+  report.prediction = arguments.prediction;
   report.inputs = {{"model", arguments.model}};
   if (!arguments.target_labels.empty())
     report.inputs.emplace_back("target-labels", arguments.target_labels);
   require_page(out, report.inputs, "--out");
 
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
-  Model model = load(arguments.model);
-  if (command.count("--threads")) model.options.threads = arguments.options.threads;
-  model.options.validate();
-  set_threads(model.options.threads);
+  const Model model = load(arguments.model);
+  use_threads(model, command, arguments.resources);
   if (!arguments.target_labels.empty()) {
     if (!model.source.labelled())
       throw Error(
@@ -73,7 +74,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
                       "are no predictions to score; leave it out",
                       arguments.model));
     page.target_labels =
-        load_labels(arguments.target_labels, "--target-labels", model.target.size());
+        load_target_labels(arguments.target_labels, "--target-labels", model.target.size());
   }
   line.reset();
   line.emplace(arguments.quiet, watch, "writing the page");
@@ -106,7 +107,8 @@ void add_report(CLI::App& app, Action& action) {
   command.add_option("--title", arguments->title, "heading of the page")
       ->type_name("TEXT")
       ->group(group::method);
-  add_options(command, arguments->options, {"threads"}, "the model's own");
+  add_options(command, arguments->prediction);
+  add_options(command, arguments->resources, {"threads"}, "the model's own");
   add_quiet(command, arguments->quiet);
   add_help(command);
   command.callback([arguments, &action, &command] {

@@ -94,8 +94,8 @@ Json settings_json(const Arguments& arguments) {
   json["steps"] = options.steps;
   json["tolerance"] = options.tolerance;
   json["outer-tolerance"] = options.outer_tolerance;
-  json["neighbours"] = options.neighbours;
-  json["knn-metric"] = name(options.knn_metric);
+  json["neighbours"] = settings.prediction.neighbours;
+  json["knn-metric"] = name(settings.prediction.knn_metric);
   json["preprocess"] = name(options.preprocess);
   return json;
 }
@@ -130,6 +130,7 @@ void make_folder(const std::string& folder, const std::string& page) {
 int run(Arguments arguments) {
   Settings& settings = arguments.settings;
   settings.options.validate();
+  settings.prediction.validate();
   settings.methods = ordered_methods(settings.methods);
   sort_grid("--lambda-grid", settings.lambdas);
   sort_grid("--ridge-grid", settings.ridges);
@@ -236,8 +237,8 @@ void add_reproduce(CLI::App& app, Action& action) {
            "ridge to choose from, of ot-w, ot-w-inverse and learned-ridge, which tries --ridge too",
            group::method);
   add_options(command, arguments->settings.options,
-              {"prior-ridge", "ridge", "steps", "tolerance", "outer-tolerance", "neighbours",
-               "knn-metric", "preprocess"});
+              {"prior-ridge", "ridge", "steps", "tolerance", "outer-tolerance", "preprocess"});
+  add_options(command, arguments->settings.prediction);
   add_integer(command, "--jobs", arguments->jobs,
               "tasks at a time, one thread each; 0 is one for each core", group::running);
   add_flag(command, "--quiet", arguments->quiet, "no progress: only the table", group::running);

@@ -64,22 +64,22 @@ def split(text: str):
 
 def finish(code: str, comment: list, body: str) -> Declaration:
     words = "\n".join(comment)
-    scope = re.match(r"(struct|class)\s+\w+[^;{]*\{", code)
+    scope = re.match(r"(template <[^>]*> )?(struct|class)\s+\w+[^;{]*\{", code)
     if scope:
         inner = re.sub(r"\n?\s*\};?\s*$", "", body)
         return Declaration(code.split("{")[0].strip(), words, split(inner))
     if code.startswith("enum"):
         return Declaration(code.rstrip(";").strip(), words)
     if "{" in code and not re.search(r"=\s*\{", code) and "(" in code:
-        code = code.split("{")[0]  # an inline function
+        code = re.sub(r"\) : .*", ")", code.split("{")[0])  # an inline function or constructor
     return Declaration(code.rstrip("; ").strip(), words)
 
 
 def kind(code: str) -> str:
     for word, name in (("struct ", "struct"), ("class ", "class"), ("using ", "type"), ("enum ", "enum-class")):
-        if code.startswith(word):
+        if re.sub(r"^template <[^>]*> ", "", code).startswith(word):
             return name
-    head = re.sub(r"<.*>", "", re.sub(r"=.*", "", code)) if not code.startswith("template") else code
+    head = re.sub(r"<.*>", "", re.sub(r"(?<!operator)(?<!operator=)=.*", "", code)) if not code.startswith("template") else code
     return "function" if "(" in head else "member"
 
 
@@ -104,7 +104,7 @@ def directive(declaration: Declaration, indent: str = "") -> list[str]:
         for value in values.split(","):
             lines += [f"{indent}   .. cpp:enumerator:: {value.strip()}", ""]
         return lines
-    code = re.sub(r"^(struct|class|using)\s+", "", code)
+    code = re.sub(r"^(template <[^>]*> )?(struct|class|using)\s+", r"\1", code)
     if what in ("struct", "class") and code.endswith(";"):
         return []
     pair = re.fullmatch(r"(\S+) (\w+), (\w+)", code)  # two members in one line
@@ -117,16 +117,17 @@ def directive(declaration: Declaration, indent: str = "") -> list[str]:
 
 
 def with_help(declarations: list, text: str) -> list:
-    """The fields of Options have their words in for_each_option."""
+    """The fields of options have their words in for_each_option."""
     words = {
         field: "".join(re.findall(r'"([^"]*)"', help))
-        for field, help in re.findall(r'visit\("[\w-]+", o\.(\w+),\s*((?:"[^"]*"\s*)+)\)', text)
+        for field, help in re.findall(r'visit\("[\w-]+", [or]\.(\w+),\s*((?:"[^"]*"\s*)+)\)', text)
     }
     for declaration in declarations:
-        for member in declaration.members if declaration.code == "struct Options" else []:
-            name = re.match(r"[\w:]+ (\w+) =", member.code)
+        owns = declaration.code in ("struct Options", "struct PredictOptions")
+        for member in declaration.members if owns else []:
+            name = re.match(r"[\w:<>]+ (\w+) =", member.code)
             if name:
-                member.comment = member.comment or words[name.group(1)]
+                member.comment = member.comment or words.get(name.group(1), "")
     return declarations
 
 

@@ -15,6 +15,7 @@
 #include "fit/alternation.h"
 #include "fit/space.h"
 #include "remblai/error.h"
+#include "remblai/evaluate.h"
 #include "remblai/io.h"
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
@@ -118,11 +119,11 @@ TaskRunner::TaskRunner(const Split& split, const Settings& settings,
 
 // `distances` between all targets and the labelled points.
 void TaskRunner::score(Trial& run, const Matrix& distances) const {
-  const Labels labels =
-      nearest_labels_by_distance(distances, problem_.source.labels, settings_.options.neighbours);
+  const Labels labels = nearest_labels_by_distance(distances, problem_.source.labels,
+                                                   settings_.prediction.neighbours);
   const Index train = train_labels_.size();
-  run.train_accuracy = accuracy(labels.head(train), train_labels_);
-  run.test_accuracy = accuracy(labels.tail(test_labels_.size()), test_labels_);
+  run.train_accuracy = evaluate(labels.head(train), train_labels_).accuracy();
+  run.test_accuracy = evaluate(labels.tail(test_labels_.size()), test_labels_).accuracy();
 }
 
 Trial TaskRunner::without_adaptation() const {
@@ -142,7 +143,7 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
   options.prior = method.prior;
   const bool learned = method.metric == MetricChoice::learned;
   if (method.tunes_ridge) (learned ? options.ridge : options.prior_ridge) = ridge;
-  const bool euclidean = options.knn_metric == KnnMetric::euclidean;
+  const bool euclidean = settings_.prediction.knn_metric == KnnMetric::euclidean;
   auto start = Clock::now();  // what comes before the first run belongs to it
   set_reference(space_, problem_, options);
   Alternation alternation(space_, options, 1, Diagnostics::brief,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "remblai/model.h"
+#include "remblai/predict.h"
 #include "split.h"
 
 namespace remblai::experiments {
@@ -37,6 +38,7 @@ struct Settings {
   /// too.
   std::vector<double> ridges;
   Options options;  ///< of every fit; lambda, metric, prior and threads are not read
+  PredictOptions prediction;
 };
 
 /// One fit and what came of it.

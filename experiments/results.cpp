@@ -121,8 +121,8 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
       "Otherwise: ridge {}, ridge of W {}, at most {} steps, outer tolerance {}, tolerance {}, {} "
       "nearest in the {} metric, preprocessing {}.",
       options.ridge, options.prior_ridge, options.steps, options.outer_tolerance, options.tolerance,
-      in_words(options.neighbours, "neighbour"),
-      options.knn_metric == KnnMetric::model ? "method's own" : "Euclidean",
+      in_words(settings.prediction.neighbours, "neighbour"),
+      settings.prediction.knn_metric == KnnMetric::model ? "method's own" : "Euclidean",
       name(options.preprocess)));
   int fits = 0, unfinished = 0;
   for_each_run(experiment, journal, [&](const Task&, const Trial& run) {

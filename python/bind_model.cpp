@@ -17,6 +17,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "options.h"
+#include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
@@ -39,8 +40,7 @@ MatrixIn points_from(const nb::object& values) {
 std::tuple<Model, nb::object> fit_model(
     const MatrixIn& source, const MatrixIn& target, const std::optional<LabelsIn>& source_labels,
     const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
-    const std::optional<VectorIn>& target_weights, const std::optional<MatrixIn>& prior,
-    const std::optional<MatrixIn>& metric, const std::vector<std::string>& features,
+    const std::optional<VectorIn>& target_weights, const std::vector<std::string>& features,
     const nb::dict& keywords, nb::object callback, const Model* start) {
   const Options options = options_from(keywords);
   Watch watch(std::move(callback));
@@ -50,8 +50,6 @@ std::tuple<Model, nb::object> fit_model(
                       value_or_empty<Vector>(source_weights)};
     problem.target = {read(target), value_or_empty<Labels>(target_labels),
                       value_or_empty<Vector>(target_weights)};
-    problem.prior = value_or_empty<Matrix>(prior);
-    problem.metric = value_or_empty<Matrix>(metric);
     problem.features = features;
     return fit(
         problem, options, [&](const Progress& progress) { return watch(progress); }, start);
@@ -91,14 +89,31 @@ std::optional<nb::tuple> exact_of(const Model& model) {
   return nb::make_tuple(give(std::move(source)), give(std::move(target)), give(std::move(amount)));
 }
 
+void bind_evaluate(nb::module_& core) {
+  core.def(
+      "evaluate",
+      [](const LabelsIn& predicted, const LabelsIn& truth) {
+        const Score score = evaluate(read(predicted), read(truth));
+        return nb::make_tuple(score.scored, score.correct, score.unknown);
+      },
+      "predicted"_a, "truth"_a, "(scored, correct, unknown); a true label of -1 is unknown");
+  core.def(
+      "check_prediction",
+      [](Index labelled, const nb::kwargs& keywords) {
+        prediction_from(keywords).validate(labelled);
+      },
+      "labelled"_a, "options"_a, "raises unless so many labelled points can answer");
+}
+
 void bind_predictor(nb::module_& core) {
   nb::class_<Predictor>(core, "Predictor", "Model.predict for several sets of points.")
       .def(
           "__init__",
-          [](Predictor* self, const Model& model) {
-            unlocked([&] { new (self) Predictor(model); });
+          [](Predictor* self, const Model& model, const nb::kwargs& keywords) {
+            const PredictOptions options = prediction_from(keywords);
+            unlocked([&] { new (self) Predictor(model, options); });
           },
-          nb::keep_alive<1, 2>(), "model"_a)
+          nb::keep_alive<1, 2>(), "model"_a, "options"_a)
       .def(
           "__call__",
           [](const Predictor& p, const nb::object& values) {
@@ -162,16 +177,20 @@ void bind_model(nb::module_& core) {
       .def(
           "html",
           [](const Model& m, const std::string& title, const std::optional<LabelsIn>& target_labels,
-             const std::map<std::int64_t, std::string>& class_names) {
+             const std::map<std::int64_t, std::string>& class_names, const nb::kwargs& keywords) {
+            Report report;
+            report.prediction = prediction_from(keywords);
             PageOptions page;
             page.title = title;
             page.target_labels = value_or_empty<Labels>(target_labels);
             page.class_names = class_names;
-            return unlocked([&] { return to_html(m, {}, page); });
+            return unlocked([&] { return to_html(m, report, page); });
           },
           "title"_a = PageOptions().title, "target_labels"_a = nb::none(),
-          "class_names"_a = std::map<std::int64_t, std::string>(),
-          "the page of `remblai report`; labels of the target points score and colour it")
+          "class_names"_a = std::map<std::int64_t, std::string>(), "options"_a,
+          "the page of `remblai report`; labels of the target points score and colour it, and "
+          "other "
+          "keywords are those of predict")
       .def_prop_ro(
           "features", [](const Model& m) { return m.features; },
           "names of the features, or an empty list")
@@ -201,11 +220,15 @@ void bind_model(nb::module_& core) {
           "where target points come from: those of the model, or the ones given")
       .def(
           "predict",
-          [](const Model& m, const nb::object& values) {
+          [](const Model& m, const nb::object& values, const nb::kwargs& keywords) {
+            const PredictOptions options = prediction_from(keywords);
             const MatrixIn points = points_from(values);
-            return give(unlocked([&] { return predict(m, read(points)); }));
+            return give(unlocked([&] { return predict(m, read(points), options); }));
           },
-          "points"_a, "labels of target points, by nearest neighbours")
+          "points"_a, "options"_a,
+          "labels of target points, by nearest neighbours: `neighbours` of them in the "
+          "`knn_metric` "
+          "\"model\" or \"euclidean\"")
       .def(
           "propagate",
           [](const Model& m, const nb::object& values) {
@@ -232,11 +255,11 @@ void bind_model(nb::module_& core) {
                            with_keywords(m.status.reason));
       });
   bind_predictor(core);
+  bind_evaluate(core);
   core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
-           "target_weights"_a = nb::none(), "prior"_a = nb::none(), "metric"_a = nb::none(),
-           "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
-           "callback"_a = nb::none(), "start"_a = nb::none(),
+           "target_weights"_a = nb::none(), "features"_a = std::vector<std::string>(),
+           "options"_a = nb::dict(), "callback"_a = nb::none(), "start"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
   core.def(
       "load",

@@ -31,8 +31,8 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
   options.tolerance = tolerance;
   options.max_passes = max_passes;
   options.solver = solver_from(solver);
-  const EngineOptions engine{.threads = set_threads(threads),
-                             .precision = precision_from(precision)};
+  const Resources resources{.threads = set_threads(threads),
+                            .precision = precision_from(precision)};
   Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();
   options.keep_going = [&](int, double) {
@@ -42,7 +42,7 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
     return watch({});
   };
   TransportPlan out = unlocked([&] {
-    return transport(read(cost), read(p), read(q), lambda, options, engine,
+    return transport(read(cost), read(p), read(q), lambda, options, resources,
                      value_or_empty<Vector>(start));
   });
   const TransportResult& result = out.result;
@@ -77,12 +77,12 @@ nb::dict solve_exact(const MatrixIn& cost, const VectorIn& p, const VectorIn& q)
 
 void bind_transport(nb::module_& core) {
   const TransportOptions defaults;
-  const EngineOptions engine;
+  const Resources resources;
   const auto text = [](auto choice) { return std::string(name(choice)); };
   core.def("transport", solve_transport, "cost"_a, "p"_a, "q"_a, "lambda_"_a, nb::kw_only(),
            "tolerance"_a = defaults.tolerance, "max_passes"_a = defaults.max_passes,
-           "solver"_a = text(defaults.solver), "precision"_a = text(engine.precision),
-           "threads"_a = engine.threads, "start"_a = nb::none(),
+           "solver"_a = text(defaults.solver), "precision"_a = text(resources.precision),
+           "threads"_a = resources.threads, "start"_a = nb::none(),
            "entropic transport for one cost matrix");
   core.def("exact", solve_exact, "cost"_a, "p"_a, "q"_a, "exact transport for one cost matrix");
 }

@@ -51,7 +51,8 @@ NB_MODULE(_core, core) {
   bind_model(core);
   bind_transport(core);
   bind_spd(core);
-  core.def("options", describe_options, "every option: name, default, choices, help");
+  core.def("options", describe_options, "every option of fit: name, default, choices, help");
+  core.def("prediction_options", describe_prediction, "the same for Model.predict");
   core.def(
       "write_text",
       [](const std::filesystem::path& path, const std::string& text) {

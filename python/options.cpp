@@ -8,7 +8,9 @@
 #include <regex>
 #include <string>
 #include <type_traits>
+#include <vector>
 
+#include "arrays.h"
 #include "remblai/error.h"
 
 namespace remblai::python {
@@ -18,31 +20,44 @@ std::string text_of(nb::handle value) {
   return nb::cast<std::string>(nb::repr(value));
 }
 
+// The names that a caller may give: all but `given`, which is what a matrix is called in files.
 template <class Enum>
-nb::tuple choices(Enum value) {
-  nb::list all;
-  for (const std::string_view one : names(value)) all.append(nb::str(one.data(), one.size()));
-  return nb::tuple(all);
+std::vector<std::string_view> choices(Enum value) {
+  std::vector<std::string_view> all;
+  for (const std::string_view one : names(value))
+    if (one != "given") all.push_back(one);
+  return all;
+}
+template <class Enum>
+std::vector<std::string_view> choices(const ChoiceOrMatrix<Enum>& value) {
+  return choices(value.kind());
 }
 
 template <class Enum>
-Enum enum_from(const std::string& option, const std::string& text) {
-  std::string known;
+Enum enum_from(const std::string& option, nb::handle value, const char* or_else = "") {
+  std::string text, known;
+  const bool named = nb::try_cast<std::string>(value, text);
   int place = 0;
-  for (const std::string_view one : names(Enum())) {
-    if (one == text) return static_cast<Enum>(place);
+  for (const std::string_view one : choices(Enum())) {
+    if (named && one == text) return static_cast<Enum>(place);
     known += (place++ ? ", " : "") + std::string(one);
   }
-  throw Error(option + ": '" + text + "' is not one of " + known);
+  throw Error(option + ": " + text_of(value) + " is not one of " + known + or_else);
+}
+
+template <class Enum>
+void assign(const std::string& option, nb::handle value, ChoiceOrMatrix<Enum>& field) {
+  MatrixIn matrix;
+  if (nb::try_cast<MatrixIn>(value, matrix))
+    field = Matrix(read(matrix));
+  else
+    field = enum_from<Enum>(option, value, ", nor a matrix");
 }
 
 template <class Field>
 void assign(const std::string& option, nb::handle value, Field& field) {
   if constexpr (std::is_enum_v<Field>) {
-    std::string text;
-    if (!nb::try_cast<std::string>(value, text))
-      throw Error(option + ": " + text_of(value) + " is not a name; give a string");
-    field = enum_from<Field>(option, text);
+    field = enum_from<Field>(option, value);
   } else if (!nb::try_cast<Field>(value, field)) {
     if constexpr (std::is_same_v<Field, int>) {
       double number = 0;  // 10.0 is a whole number too
@@ -60,7 +75,7 @@ void assign(const std::string& option, nb::handle value, Field& field) {
 
 template <class Field>
 nb::object to_object(const Field& field) {
-  if constexpr (std::is_enum_v<Field>) {
+  if constexpr (!std::is_arithmetic_v<Field>) {
     const std::string_view text = name(field);
     return nb::str(text.data(), text.size());
   } else {
@@ -95,8 +110,11 @@ std::string with_keywords(const std::string& message) {
   return text;
 }
 
-Options options_from(const nb::dict& keywords) {
-  Options options;
+namespace {
+
+template <class OptionsType>
+OptionsType from_keywords(const nb::dict& keywords) {
+  OptionsType options;
   std::size_t found = 0;
   for_each_option(options, [&](const char* option, auto& field, const char*) {
     const std::string name = keyword(option);
@@ -109,6 +127,37 @@ Options options_from(const nb::dict& keywords) {
   return options;
 }
 
+template <class OptionsType>
+nb::list describe() {
+  nb::list all;
+  const OptionsType defaults;
+  for_each_option(defaults, [&](const char* option, const auto& field, const char* help) {
+    nb::dict one;
+    one["name"] = keyword(option);
+    one["default"] = to_object(field);
+    one["choices"] = nb::none();
+    if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(field)>>) {
+      nb::list known;
+      for (const std::string_view name : choices(field))
+        known.append(nb::str(name.data(), name.size()));
+      one["choices"] = nb::tuple(known);
+    }
+    one["help"] = help;
+    all.append(one);
+  });
+  return all;
+}
+
+}  // namespace
+
+Options options_from(const nb::dict& keywords) {
+  return from_keywords<Options>(keywords);
+}
+
+PredictOptions prediction_from(const nb::dict& keywords) {
+  return from_keywords<PredictOptions>(keywords);
+}
+
 nb::dict to_dict(const Options& options) {
   nb::dict all;
   for_each_option(options, [&](const char* option, const auto& field, const char*) {
@@ -118,26 +167,18 @@ nb::dict to_dict(const Options& options) {
 }
 
 nb::list describe_options() {
-  nb::list all;
-  const Options defaults;
-  for_each_option(defaults, [&](const char* option, const auto& field, const char* help) {
-    nb::dict one;
-    one["name"] = keyword(option);
-    one["default"] = to_object(field);
-    one["choices"] = nb::none();
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(field)>>)
-      one["choices"] = choices(field);
-    one["help"] = help;
-    all.append(one);
-  });
-  return all;
+  return describe<Options>();
+}
+
+nb::list describe_prediction() {
+  return describe<PredictOptions>();
 }
 
 SolverChoice solver_from(const std::string& name) {
-  return enum_from<SolverChoice>("solver", name);
+  return enum_from<SolverChoice>("solver", nb::str(name.c_str()));
 }
 Precision precision_from(const std::string& name) {
-  return enum_from<Precision>("precision", name);
+  return enum_from<Precision>("precision", nb::str(name.c_str()));
 }
 
 }  // namespace remblai::python

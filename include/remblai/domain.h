@@ -1,7 +1,7 @@
-// What the caller brings: two clouds of points, and the matrices that may stand for prior or
-// metric.
+// What the caller brings: two clouds of points.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +9,9 @@
 #include "remblai/types.h"
 
 namespace remblai {
+
+/// The label of a target point whose true label is not known. It is never scored.
+inline constexpr std::int64_t unknown_label = -1;
 
 /// A cloud of points. Labels and weights may be empty.
 struct Domain {
@@ -33,8 +36,6 @@ struct Domain {
 struct Problem {
   Domain source;
   Domain target;
-  Matrix prior;   ///< d x d, symmetric positive definite; read when Options::prior is `given`
-  Matrix metric;  ///< d x d, symmetric positive definite; read when Options::metric is `given`
   std::vector<std::string> features = {};  ///< a name for each coordinate, or empty
 };
 

@@ -59,6 +59,9 @@ std::vector<std::string> read_names(const std::string& spec,
 /// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
 Labels read_labels(const std::string& spec);
 
+/// The same for labels to score with: NaN, and an empty field of a .csv, become unknown_label (-1).
+Labels read_target_labels(const std::string& spec);
+
 /// Finite numbers, from a row or a column.
 Vector read_vector(const std::string& spec);
 

@@ -51,8 +51,13 @@ constexpr std::string_view name(Enum value) {
   return names(value)[static_cast<std::size_t>(value)];
 }
 
+<<<<<<< HEAD
 /// One of the choices that have a name, or a matrix of the caller's own in place of them. There is no
 /// second place for the matrix, so one that was given cannot be overlooked.
+=======
+/// One of the choices that have a name, or a matrix of the caller's own in place of them. There is
+/// no second place for the matrix, so one that was given cannot be overlooked.
+>>>>>>> 5c03792e5ea02efcd63195cabb902dbe40b6e201
 template <class Choice>
 class ChoiceOrMatrix {
  public:
@@ -104,7 +109,11 @@ struct Options {
 /// Options or const Options; a field is a double, an int, one of the enums above or a
 /// ChoiceOrMatrix of one.
 template <class OptionsType, class Visitor>
+<<<<<<< HEAD
   requires std::same_as<std::remove_const_t<OptionsType>, Options>
+=======
+requires std::same_as<std::remove_const_t<OptionsType>, Options>
+>>>>>>> 5c03792e5ea02efcd63195cabb902dbe40b6e201
 void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("metric", o.metric, "ground metric: learned from the data, or fixed");
   visit("prior", o.prior, "prior D of the learned metric");

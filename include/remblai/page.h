@@ -12,9 +12,9 @@
 namespace remblai {
 
 /// One line of the table of accuracies.
-struct Score {
+struct ScoreRow {
   std::string method;
-  double accuracy = 0;  ///< in [0, 1]
+  Score score;
   std::string note = "";
   bool ours = false;  ///< the model of this page
 };
@@ -27,11 +27,12 @@ struct ImageSize {
 
 struct PageOptions {
   std::string title = "Transport report";
-  std::string asked = "";          ///< what was asked, in a sentence; empty: made from the model
-  std::string verdict = "";        ///< what came of it, in a sentence; empty: made from the model
-  std::vector<Score> scores = {};  ///< beside those of the Report
+  std::string asked = "";    ///< what was asked, in a sentence; empty: made from the model
+  std::string verdict = "";  ///< what came of it, in a sentence; empty: made from the model
+  std::vector<ScoreRow> scores = {};  ///< beside those of the Report
   /// True labels of the target points of the model, to show and never to fit with; empty: those of
-  /// the model, or predicted ones where it has none.
+  /// the model, or predicted ones where it has none. unknown_label (-1) marks a point whose label
+  /// is not known: it is shown as such and never scored.
   Labels target_labels = {};
   Labels predicted = {};  ///< labels already predicted for the target points; empty: made here
   std::map<std::int64_t, std::string> class_names = {};  ///< in place of the numbers
@@ -44,7 +45,8 @@ struct PageOptions {
 /// The page, HTML in UTF-8. All text from outside is escaped; bytes that are not UTF-8 become the
 /// replacement character. Never holds the plan unless lambda is 0: it is passed over in blocks, for
 /// about 4000 source points for the masses and pairs, and for all where labels are predicted. Where
-/// true labels are known and neither `report` nor `scores` has an accuracy, it is measured here.
+/// true labels are known and neither `report` nor `scores` has a score, it is measured here, by the
+/// rule of Report::prediction.
 /// Throws Error when the labels or the image size do not fit the model.
 std::string to_html(const Model& model, const Report& report, const PageOptions& options = {});
 

@@ -3,6 +3,7 @@
 
 #include "remblai/domain.h"
 #include "remblai/error.h"
+#include "remblai/evaluate.h"
 #include "remblai/exact.h"
 #include "remblai/fit.h"
 #include "remblai/io.h"
@@ -15,6 +16,7 @@
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
 #include "remblai/report.h"
+#include "remblai/resources.h"
 #include "remblai/sample.h"
 #include "remblai/spd.h"
 #include "remblai/threads.h"

@@ -6,23 +6,27 @@
 #include <utility>
 #include <vector>
 
+#include "remblai/evaluate.h"
 #include "remblai/model.h"
+#include "remblai/predict.h"
 
 namespace remblai {
 
 struct Report {
-  std::optional<double> target_accuracy;  ///< in [0, 1], when target labels are known
-  std::optional<double> test_accuracy;    ///< in [0, 1], when test labels are known
-  double seconds = 0;                     ///< the whole job
+  std::optional<Score> target_score;  ///< when target labels were given
+  std::optional<Score> test_score;    ///< when test labels were given
+  double seconds = 0;                 ///< the whole job
   std::vector<std::pair<std::string, std::string>> inputs =
-      {};                  ///< what each file is, and its name
-  bool propagate = false;  ///< labels came through the plan
+      {};                          ///< what each file is, and its name
+  bool propagate = false;          ///< labels came through the plan
+  PredictOptions prediction = {};  ///< how they came otherwise
 };
 
-/// The report as JSON: status, accuracy, lambda, lambda_absolute, ridge_absolute, objective,
-/// transport_cost, marginal_error, duality_gap, riccati_residual, steps, seconds, inputs,
-/// propagate, history, options, version. Numbers that are not finite become null, bytes of a file's
-/// name that are not UTF-8 the replacement character.
+/// The report as JSON: status, accuracy (null where no label was known), scored, lambda,
+/// lambda_absolute, ridge_absolute, objective, transport_cost, marginal_error, duality_gap,
+/// riccati_residual, steps, seconds, inputs, propagate, prediction, history, options, version.
+/// Numbers that are not finite become null, bytes of a file's name that are not UTF-8 the
+/// replacement character.
 std::string to_json(const Model& model, const Report& report);
 
 /// A few lines for a terminal.

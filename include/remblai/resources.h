@@ -29,7 +29,7 @@ struct Resources {
 
 /// Calls visit(name, field, help) for every field, as for_each_option of Options does.
 template <class ResourcesType, class Visitor>
-  requires std::same_as<std::remove_const_t<ResourcesType>, Resources>
+requires std::same_as<std::remove_const_t<ResourcesType>, Resources>
 void for_each_option(ResourcesType& r, Visitor&& visit) {
   visit("precision", r.precision,
         "of the matrices of all pairs; potentials and totals are double in either");

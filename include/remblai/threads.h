@@ -5,7 +5,7 @@ namespace remblai {
 
 /// Sets the number of threads of every later matrix product and decomposition in this process (it
 /// belongs to OpenBLAS, not to one object): at most one for each core, which is what 0 means.
-/// Returns the number. fit calls it with Options::threads.
+/// Returns the number. fit calls it with Resources::threads.
 int set_threads(int threads);
 int thread_count(int wanted);
 

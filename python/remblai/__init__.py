@@ -14,7 +14,7 @@ from . import spd
 from ._core import Model, mnist_sample
 from ._core import version as __version__
 from ._estimators import GroundMetricClassifier, GroundMetricTransport
-from ._functions import Plan, exact, fit, load, options, transport
+from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
 from ._sinkhorn import sinkhorn
 
 __all__ = [
@@ -22,7 +22,9 @@ __all__ = [
     "GroundMetricTransport",
     "Model",
     "Plan",
+    "Score",
     "__version__",
+    "evaluate",
     "exact",
     "fit",
     "load",

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
-from ._functions import run
+from ._functions import DEFAULTS, run
 
 #: Options of the library that an estimator calls by the names of POT and scikit-learn.
 NAMES = {
@@ -131,7 +131,7 @@ class GroundMetric(BaseEstimator):
         """The options of the library that the parameters stand for."""
         keywords = {option: getattr(self, option) for option in SAME}
         for option, parameter in NAMES.items():
-            if hasattr(self, parameter):
+            if option in DEFAULTS:
                 keywords[option] = getattr(self, parameter)
         keywords["lambda_unit"] = "relative" if self.relative else "absolute"
         known = isinstance(self.metric, str) and self.metric == "sqeuclidean"
@@ -207,13 +207,13 @@ class GroundMetric(BaseEstimator):
 
     def report(self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = "") -> None:
         """Writes the page of `remblai report`: one file for a browser. `yt`, the true labels of the
-        target points, are shown and scored."""
+        target points, are shown and scored; NaN or -1 is a label that is not known."""
         check_is_fitted(self, "model_")
         page: dict[str, Any] = {"title": title} if title else {}
         _core.write_text(path, self.model_.html(**page, **self._labels_to_show(yt)))
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
-        return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt")}
+        return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}
 
     def get_mahalanobis_matrix(self) -> _checks.Float:
         """A, as in metric-learn."""

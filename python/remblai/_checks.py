@@ -54,16 +54,19 @@ def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
     return checked
 
 
-def labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64] | None:
-    """Whole numbers, of points that all have one. NaN in `yt` marks a point without; it becomes -1."""
+def labels(
+    values: ArrayLike | None, count: int, name: str, *, unknown: bool = False
+) -> NDArray[np.int64] | None:
+    """Whole numbers, of points that all have one. Where labels may be `unknown`, NaN marks such a point;
+    it becomes -1, which the library never scores."""
     if values is None:
         return None
     given = of_points(values, count, name)
     if given.dtype.kind == "f":
-        unknown = np.isnan(given)
-        if unknown.any() and name != "yt":
-            raise ValueError(f"{name}: NaN; every source point needs a label, so leave these points out")
-        given = np.where(unknown, -1, given)
+        missing = np.isnan(given)
+        if missing.any() and not unknown:
+            raise ValueError(f"{name}: NaN; every point here needs a label, so leave these points out")
+        given = np.where(missing, -1, given)
         if np.any(given != np.round(given)):
             raise ValueError(f"{name}: labels must be whole numbers")
     elif given.dtype.kind not in "iub":

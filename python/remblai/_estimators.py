@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
 from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
-from ._functions import DEFAULTS
+from ._functions import DEFAULTS, PREDICTION
 
 _FLOATS = [np.float64, np.float32]
 
@@ -108,7 +108,7 @@ class GroundMetricTransport(GroundMetric):
         if ys is not None:
             ys = _checks.of_points(ys, len(source), "ys")
             ys = _checks.labels(ys, len(source), "ys") if ys.dtype.kind in "iub" else None
-        if yt is not None and _any_known(_checks.of_points(yt, len(target), "yt")):
+        if yt is not None and _known(_checks.of_points(yt, len(target), "yt")).any():
             _checks.warn("yt is not used: target labels play no part in this method")
         estimate = self.distribution_estimation
         model, error = self._learn(
@@ -243,8 +243,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self,
         base_estimator: Any = None,
         *,
-        n_neighbors: int = DEFAULTS["neighbours"],
-        knn_metric: str = DEFAULTS["knn_metric"],
+        n_neighbors: int = PREDICTION["neighbours"],
+        knn_metric: str = PREDICTION["knn_metric"],
         reg_e: float = DEFAULTS["lambda_"],
         relative: bool = True,
         norm: str | None = None,
@@ -304,6 +304,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         # Whole numbers are labels of the model too; others go into it as their places in classes_.
         whole = classes.dtype.kind in "iub"
         numbers = _checks.labels(labels if whole else codes, len(labels), "y")
+        if self.base_estimator is None:
+            _core.check_prediction(len(labels), **self._prediction())
         model, error = self._learn(source, target, ys=numbers)
         fitted = None
         if self.base_estimator is not None:
@@ -313,20 +315,24 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self._finish(error)
         return self
 
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "knn_metric": self.knn_metric}
+    def _prediction(self) -> dict[str, Any]:
+        """The options of the library's nearest-neighbour rule."""
+        return {"neighbours": self.n_neighbors, "knn_metric": self.knn_metric}
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         if self._whole:
-            return super()._labels_to_show(yt)
-        names = dict(enumerate(map(str, self.classes_)))
+            return {**super()._labels_to_show(yt), **self._prediction()}
+        shown = {"class_names": dict(enumerate(map(str, self.classes_))), **self._prediction()}
         if yt is None:
-            return {"class_names": names}
+            return shown
         given = _checks.of_points(yt, len(self.model_.g), "yt")
-        places = np.searchsorted(self.classes_, given).clip(max=len(self.classes_) - 1)
-        if not np.all(self.classes_[places] == given):
+        known = _known(given, self.classes_)
+        classes = self.classes_.tolist()
+        if not set(given[known].tolist()) <= set(classes):
             raise ValueError(f"yt: labels that the source has not; it has {list(self.classes_)}")
-        return {"class_names": names, "target_labels": places.astype(np.int64)}
+        places = np.full(len(given), -1, dtype=np.int64)
+        places[known] = [classes.index(label) for label in given[known].tolist()]
+        return {**shown, "target_labels": places}
 
     @property
     def mapped_(self) -> _checks.Float:
@@ -340,7 +346,10 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         return validate_data(self, X, dtype=_FLOATS, reset=False)
 
     def _neighbours(self) -> _core.Predictor:
-        return self._once("neighbours", lambda: _core.Predictor(self.model_))
+        return self._once("neighbours", lambda: self._rule())
+
+    def _rule(self) -> _core.Predictor:
+        return _core.Predictor(self.model_, **self._prediction())
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels of target points."""
@@ -365,9 +374,13 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         return self.estimator_.decision_function(_metric.beside_mapped(self.model_, points))
 
 
-def _any_known(labels: NDArray[Any]) -> bool:
-    """Whether some are neither -1, NaN nor None."""
-    return any(label is not None and label == label and label != -1 for label in labels.tolist())
+def _known(labels: NDArray[Any], classes: NDArray[Any] | tuple[()] = ()) -> NDArray[np.bool_]:
+    """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is called."""
+    there = set(np.asarray(classes).tolist())
+    return np.array(
+        [label in there or (label is not None and label == label and label != -1) for label in labels.tolist()],
+        dtype=bool,
+    )
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:

@@ -17,15 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _checks, _core
 from ._progress import Progress
 
-#: Default of every option, as the library has it.
+#: Default of every option, as the library has it: those of a fit, and those of a prediction.
 DEFAULTS: dict[str, Any] = {option["name"]: option["default"] for option in _core.options()}
-
-
-#: What may stand for a matrix by name.
-NAMED: dict[str, list[str]] = {
-    option["name"]: [choice for choice in option["choices"] if choice != "given"]
-    for option in _core.options()
-    if option["name"] in ("prior", "metric")
+PREDICTION: dict[str, Any] = {
+    option["name"]: option["default"] for option in _core.prediction_options()
 }
 
 
@@ -71,7 +66,7 @@ def fit(
         Xs,
         Xt,
         ys=_checks.labels(ys, len(Xs), "ys"),
-        yt=_checks.labels(yt, len(Xt), "yt"),
+        yt=_checks.labels(yt, len(Xt), "yt", unknown=True),
         source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
         target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
         features=names,
@@ -106,15 +101,9 @@ def run(
     """fit without its checks, on arrays that passed them: the model, and what stopped it or None.
     `names` is how the caller spells options in messages."""
     keywords = {key: _plain(value) for key, value in keywords.items()}
-    matrices: dict[str, Any] = {}
     for key in ("prior", "metric"):
-        value = keywords.get(key, DEFAULTS[key])
-        if np.ndim(value) == 2:
-            matrices[key] = _checks.core_points(value, key)
-            keywords[key] = "given"
-        elif value not in NAMED[key]:
-            known = ", ".join(NAMED[key])
-            raise ValueError(f"{key}: {value!r} is not one of {known}, nor a matrix")
+        if np.ndim(keywords.get(key)) == 2:
+            keywords[key] = _checks.core_points(keywords[key], key)
     with Progress(verbose, callback) as watch:
         try:
             return _core.fit(
@@ -124,8 +113,6 @@ def run(
                 yt,
                 source_weights,
                 target_weights,
-                matrices.get("prior"),
-                matrices.get("metric"),
                 [str(name) for name in features],
                 keywords,
                 watch,
@@ -133,6 +120,26 @@ def run(
             )
         except ValueError as error:
             raise type(error)(_checks.reword(str(error), names)) from None
+
+
+class Score(NamedTuple):
+    """How many of the points whose true label is known were labelled right."""
+
+    scored: int  #: points with a known label
+    correct: int
+    unknown: int  #: points without one; they do not count
+
+    @property
+    def accuracy(self) -> float:
+        """correct / scored; NaN when no label is known."""
+        return self.correct / self.scored if self.scored else float("nan")
+
+
+def evaluate(predicted: ArrayLike, truth: ArrayLike) -> Score:
+    """Scores whole-number labels. A true label that is NaN or -1 is unknown and not scored."""
+    count = len(np.asarray(truth))
+    found = _checks.labels(predicted, count, "predicted")
+    return Score(*_core.evaluate(found, _checks.labels(truth, count, "truth", unknown=True)))
 
 
 def _plain(value: Any) -> Any:

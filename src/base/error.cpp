@@ -32,7 +32,8 @@ std::string spelled(std::string_view text, const Spelling& spelling) {
   return out;
 }
 
-// The member of a struct that is called so on the command line: prior-ridge is Options::prior_ridge.
+// The member of a struct that is called so on the command line: prior-ridge is
+// Options::prior_ridge.
 std::string member_name(std::string_view name) {
   std::string found(name);
   const auto look_in = [&](const char* owner, const auto& options) {
@@ -63,7 +64,6 @@ std::string Message::text() const {
   return text(member_name);
 }
 
-Error::Error(Message message)
-    : std::runtime_error(message.text()), message_(std::move(message)) {}
+Error::Error(Message message) : std::runtime_error(message.text()), message_(std::move(message)) {}
 
 }  // namespace remblai

@@ -74,7 +74,7 @@ Model fit(const Problem& problem, const Options& options, const Callback& callba
           const Model* start_model) {
   const auto start = Clock::now();
   validate(problem, options);
-  const int threads = set_threads(options.threads);
+  const int threads = set_threads(options.resources.threads);
   Model model;
   model.options = options;
   model.features = problem.features;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "io/csv_tokens.h"
 #include "io/formats.h"
@@ -59,11 +60,13 @@ class Table {
         records_.line(), count, count == 1 ? "" : "s", first_line_, width_));
   }
 
-  double number(std::size_t column) const {
+  double number(std::size_t column, Missing missing) const {
     double value = 0;
     const Field& field = records_.fields()[column];
     const Parse parse = parse_number(field.text, value);
     if (parse == Parse::number && std::isfinite(value)) return value;
+    const bool none = parse == Parse::empty || (parse == Parse::number && std::isnan(value));
+    if (missing == Missing::allowed && none) return std::numeric_limits<double>::quiet_NaN();
     const std::string text = in_quotes(field.unescaped());
     const std::string place =
         names_.empty() ? fmt::format("column {}", column + 1)
@@ -164,12 +167,12 @@ std::vector<Entry> list_csv(const std::string& path) {
 }
 
 Array read_csv(const std::string& path, const std::string& only,
-               const std::vector<std::string>& without) {
+               const std::vector<std::string>& without, Missing missing) {
   Table table(path);
   const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
   std::vector<double> numbers;
   while (table.next()) {
-    for (const std::size_t column : columns) numbers.push_back(table.number(column));
+    for (const std::size_t column : columns) numbers.push_back(table.number(column, missing));
   }
   const auto cols = static_cast<Index>(columns.size());
   const auto rows = static_cast<Index>(numbers.size()) / cols;

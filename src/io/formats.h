@@ -43,9 +43,12 @@ bool is_hdf5(const std::string& path);  ///< with or without something before it
 /// Why an array of this MATLAB class is not taken; empty when it is.
 std::string refusal_of_class(const std::string& name, bool is_complex);
 
+/// Whether a number may be missing: NaN, or an empty field of a .csv, which then is NaN.
+enum class Missing { refused, allowed };
+
 /// The column `only`, or when that is empty all of them but `without`; each by name or index.
 Array read_csv(const std::string& path, const std::string& only,
-               const std::vector<std::string>& without);
+               const std::vector<std::string>& without, Missing missing);
 
 /// The names of the same columns; empty without a header.
 std::vector<std::string> names_csv(const std::string& path, const std::string& only,

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "io/formats.h"
+#include "remblai/domain.h"
 #include "remblai/error.h"
 
 namespace remblai::io {
@@ -132,10 +133,11 @@ std::vector<std::string> left_out(const Spec& spec, const std::vector<std::strin
   return names;
 }
 
-Array read(const Spec& spec, const std::vector<std::string>& without, Want want) {
+Array read(const Spec& spec, const std::vector<std::string>& without, Want want,
+           Missing missing = Missing::refused) {
   const Format& format = format_of(spec.path);
   try {
-    if (format.read == nullptr) return read_csv(spec.path, spec.name, without);
+    if (format.read == nullptr) return read_csv(spec.path, spec.name, without, missing);
     const std::vector<Entry> entries = format.list(spec.path);
     const Entry& entry = choose(entries, spec, without, want);
     const std::string label =
@@ -162,10 +164,12 @@ void require_finite(const Matrix& values, const std::string& spec) {
 }
 
 /// The numbers of one row or column; `what` names them in messages.
-Vector read_list(const std::string& text, const char* what) {
+Vector read_list(const std::string& text, const char* what, Missing missing = Missing::refused) {
   const Spec spec = parse_spec(text);
-  const Array array = read(spec, {}, Want::list);
-  const Matrix& values = array.values;
+  Array array = read(spec, {}, Want::list, missing);
+  Matrix& values = array.values;
+  if (missing == Missing::allowed)
+    values = values.array().isNaN().select(static_cast<double>(unknown_label), values);
   if (values.rows() != 1 && values.cols() != 1) {
     const bool table = format_of(spec.path).read == nullptr;
     throw Error(
@@ -176,6 +180,16 @@ Vector read_list(const std::string& text, const char* what) {
   }
   require_finite(values, text);
   return Eigen::Map<const Vector>(values.data(), values.size());
+}
+
+/// Numbers of a list as labels; throws Error at the first that is none.
+Labels whole(const std::string& text, const Vector& values) {
+  for (Index i = 0; i < values.size(); ++i) {
+    if (values[i] == std::floor(values[i]) && std::abs(values[i]) <= 0x1p53) continue;
+    throw Error(fmt::format("{}: label {} (from 1) is {}; labels must be whole numbers up to 2^53",
+                            text, i + 1, values[i]));
+  }
+  return values.cast<std::int64_t>();
 }
 
 }  // namespace
@@ -228,13 +242,11 @@ std::vector<std::string> read_names(const std::string& text,
 }
 
 Labels read_labels(const std::string& text) {
-  const Vector values = read_list(text, "labels");
-  for (Index i = 0; i < values.size(); ++i) {
-    if (values[i] == std::floor(values[i]) && std::abs(values[i]) <= 0x1p53) continue;
-    throw Error(fmt::format("{}: label {} (from 1) is {}; labels must be whole numbers up to 2^53",
-                            text, i + 1, values[i]));
-  }
-  return values.cast<std::int64_t>();
+  return whole(text, read_list(text, "labels"));
+}
+
+Labels read_target_labels(const std::string& text) {
+  return whole(text, read_list(text, "labels", Missing::allowed));
 }
 
 Vector read_vector(const std::string& text) {

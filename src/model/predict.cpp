@@ -1,4 +1,4 @@
-// Labels for target points, and what is measured with them.
+// Labels for target points.
 #include "remblai/predict.h"
 
 #include <fmt/format.h>
@@ -46,11 +46,11 @@ struct Classes {
   }
 };
 
-// The k nearest columns of each row of distances, nearest first; of equal ones the first.
+// The k nearest columns of each row of distances, nearest first; of equal ones the first. The
+// caller has checked that there are as many.
 template <class Visit>
 void visit_nearest(const Matrix& distances, int neighbours, const Visit& visit) {
-  if (neighbours < 1) throw Error(fmt::format("neighbours: {} is less than 1", neighbours));
-  const Index k = std::min<Index>(neighbours, distances.cols());
+  const Index k = neighbours;
   std::vector<Index> nearest;
   for (Index i = 0; i < distances.rows(); ++i) {
     const double* row = distances.row(i).data();
@@ -95,8 +95,27 @@ void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix&
 
 }  // namespace
 
+void PredictOptions::validate() const {
+  if (neighbours < 1)
+    throw Error({.field = "neighbours",
+                 .value = fmt::format("{}", neighbours),
+                 .problem = "is out of range",
+                 .remedy = "it must be 1 or more"});
+}
+
+void PredictOptions::validate(Index labelled) const {
+  validate();
+  if (neighbours > labelled)
+    throw Error(
+        {.field = "neighbours",
+         .value = fmt::format("{}", neighbours),
+         .problem = fmt::format("is more than the {} labelled points of positive weight", labelled),
+         .remedy = fmt::format("give {} at most", labelled)});
+}
+
 Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
                       int neighbours) {
+  PredictOptions{.neighbours = neighbours}.validate(labelled.rows());
   Labels predicted(points.rows());
   visit_distances(labelled, labels, points, [&](Index first, const Matrix& distances) {
     predicted.segment(first, distances.rows()) =
@@ -111,6 +130,7 @@ Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
         fmt::format("distances: to {} labelled points, with {} labels; give one label a "
                     "point",
                     distances.cols(), labels.size()));
+  PredictOptions{.neighbours = neighbours}.validate(labels.size());
   Labels predicted(distances.rows());
   std::vector<std::int64_t> voters;
   visit_nearest(distances, neighbours, [&](Index i, const std::vector<Index>& nearest) {
@@ -121,21 +141,22 @@ Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
   return predicted;
 }
 
-Predictor::Predictor(const Model& model) : model_(model) {
+Predictor::Predictor(const Model& model, const PredictOptions& options)
+    : model_(model), options_(options) {
   require_labels(model);
   const std::vector<Index> rows = positive_entries(model.source.weights);
+  options.validate(static_cast<Index>(rows.size()));
   mapped_ = seen(own_barycentres(model, Direction::forward)(rows, Eigen::all));
   labels_ = model.source.labels(rows);
 }
 
 Matrix Predictor::seen(const Matrix& points) const {
-  return model_.options.knn_metric == KnnMetric::euclidean ? points : model_.metric.embed(points);
+  return options_.knn_metric == KnnMetric::euclidean ? points : model_.metric.embed(points);
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
   require_finite(points, "points");
-  return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)),
-                        model_.options.neighbours);
+  return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)), options_.neighbours);
 }
 
 ClassShares Predictor::votes(const MatrixView& points) const {
@@ -144,7 +165,7 @@ ClassShares Predictor::votes(const MatrixView& points) const {
   ClassShares out{classes.names, Matrix::Zero(points.rows(), classes.names.size())};
   visit_distances(mapped_, labels_, seen(model_.scaler.apply(points)),
                   [&](Index first, const Matrix& distances) {
-                    visit_nearest(distances, model_.options.neighbours,
+                    visit_nearest(distances, options_.neighbours,
                                   [&](Index i, const std::vector<Index>& nearest) {
                                     auto row = out.shares.row(first + i);
                                     for (const Index voter : nearest)
@@ -155,8 +176,8 @@ ClassShares Predictor::votes(const MatrixView& points) const {
   return out;
 }
 
-Labels predict(const Model& model, const MatrixView& points) {
-  return Predictor(model)(points);
+Labels predict(const Model& model, const MatrixView& points, const PredictOptions& options) {
+  return Predictor(model, options)(points);
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
@@ -190,14 +211,6 @@ Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
   require_finite(a, "points");
   require_finite(b, "points");
   return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));
-}
-
-double accuracy(const Labels& predicted, const Labels& truth) {
-  if (predicted.size() != truth.size() || truth.size() == 0)
-    throw Error(
-        fmt::format("labels: {} predicted and {} true labels; give two lists of the same length",
-                    predicted.size(), truth.size()));
-  return (predicted.array() == truth.array()).cast<double>().mean();
 }
 
 }  // namespace remblai

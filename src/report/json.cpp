@@ -29,6 +29,11 @@ void for_each_field(StepType& s, Visitor&& visit) {
   visit("seconds", s.seconds);
 }
 
+template <class Choice>
+Json value_json(const ChoiceOrMatrix<Choice>& value) {
+  return name(value);
+}
+
 template <class T>
 Json value_json(const T& value) {
   if constexpr (std::is_enum_v<T>)
@@ -37,6 +42,11 @@ Json value_json(const T& value) {
     return number(value);
   else
     return value;
+}
+
+template <class Choice>
+void read_value(const Json& json, ChoiceOrMatrix<Choice>& value) {
+  value = enum_from<Choice>(json.get<std::string>());
 }
 
 template <class T>
@@ -49,6 +59,15 @@ void read_value(const Json& json, T& value) {
     json.get_to(value);
 }
 
+template <class OptionsType>
+Json list_json(const OptionsType& options) {
+  Json json;
+  for_each_option(options, [&](const char* key, const auto& value, const char*) {
+    json[key] = value_json(value);
+  });
+  return json;
+}
+
 }  // namespace
 
 Json number(double value) {
@@ -56,11 +75,11 @@ Json number(double value) {
 }
 
 Json options_json(const Options& options) {
-  Json json;
-  for_each_option(options, [&](const char* key, const auto& value, const char*) {
-    json[key] = value_json(value);
-  });
-  return json;
+  return list_json(options);
+}
+
+Json options_json(const PredictOptions& options) {
+  return list_json(options);
 }
 
 Options options_from(const Json& json) {

@@ -8,6 +8,7 @@
 
 #include "remblai/error.h"
 #include "remblai/model.h"
+#include "remblai/predict.h"
 
 namespace remblai {
 
@@ -17,9 +18,12 @@ using Json = nlohmann::ordered_json;
 Json number(double value);
 
 Json options_json(const Options& options);
+Json options_json(const PredictOptions& options);
 Json history_json(const std::vector<Step>& history);
 
-/// The inverse of the two above; null reads as NaN. Throws nlohmann's exceptions on other content.
+/// The inverse for a fit; null reads as NaN, and what is no option of it is ignored: files of
+/// version 0.1 hold those of the nearest-neighbour rule, too. Throws nlohmann's exceptions on other
+/// content.
 Options options_from(const Json& json);
 std::vector<Step> history_from(const Json& json);
 

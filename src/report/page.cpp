@@ -42,12 +42,17 @@ std::string verdict(const Model& model, const Report& report, bool predicted) {
       words = "The fit broke down after " + steps;
       break;
   }
-  if (report.test_accuracy)
-    return words + "; " + percent(*report.test_accuracy) +
-           " of the test points get the right label.";
-  if (report.target_accuracy)
-    return words + "; " + percent(*report.target_accuracy) +
-           " of the target points get the right label.";
+  const auto right = [&](const Score& score, const char* points) {
+    if (!score.known())
+      return fmt::format(
+          "{}; no true label of the {} points is known, so how many predictions are "
+          "right is unknown.",
+          words, points);
+    return fmt::format("{}; {} of the {} points{} get the right label.", words, score.percent(),
+                       points, score.unknown > 0 ? " with a known label" : "");
+  };
+  if (report.test_score) return right(*report.test_score, "test");
+  if (report.target_score) return right(*report.target_score, "target");
   return words +
          (predicted ? "; true labels were not given, so how many predictions are right is unknown."
                     : ".");
@@ -93,9 +98,14 @@ void require_size(const char* what, const Labels& labels, const Model& model) {
                             labels.size(), model.target.size()));
 }
 
-Labels predicted_labels(const Model& model, bool through_the_plan) {
+Labels predicted_labels(const Model& model, const Report& report) {
   const Matrix points = model.scaler.undo(model.target.points);
-  return through_the_plan ? most_likely(propagate(model, points)) : predict(model, points);
+  return report.propagate ? most_likely(propagate(model, points))
+                          : predict(model, points, report.prediction);
+}
+
+bool any_known(const Labels& truth) {
+  return (truth.array() != unknown_label).any();
 }
 
 PageContext context_of(const Model& model, const Report& report, const PageOptions& options) {
@@ -107,15 +117,16 @@ PageContext context_of(const Model& model, const Report& report, const PageOptio
   known.truth = options.target_labels.size() ? options.target_labels : model.target.labels;
   if (!model.source.labelled()) return context;
   known.guesses = options.predicted;
-  const bool scored = report.target_accuracy || report.test_accuracy || !options.scores.empty();
-  if (known.guesses.size() == 0 && (known.truth.size() == 0 || !scored))
-    known.guesses = predicted_labels(model, report.propagate);
+  const bool scored = report.target_score || report.test_score || !options.scores.empty();
+  if (known.guesses.size() == 0 && (!any_known(known.truth) || !scored))
+    known.guesses = predicted_labels(model, report);
   if (known.truth.size() > 0 && !scored)
-    context.report.target_accuracy = accuracy(known.guesses, known.truth);
-  if (known.truth.size() > 0 && options.scores.empty())
-    context.baseline = accuracy(nearest_labels(model.source.points, model.source.labels,
-                                               model.target.points, model.options.neighbours),
+    context.report.target_score = evaluate(known.guesses, known.truth);
+  if (any_known(known.truth) && options.scores.empty())
+    context.baseline = evaluate(nearest_labels(model.source.points, model.source.labels,
+                                               model.target.points, report.prediction.neighbours),
                                 known.truth);
+  if (!any_known(known.truth)) known.truth = {};  // the predicted ones are shown
   return context;
 }
 

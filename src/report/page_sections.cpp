@@ -36,6 +36,13 @@ Json lines_block(const std::string& title, bool log, const std::vector<Step>& hi
   return block;
 }
 
+/// How many points a score rests on, where not all have a known label.
+std::string remark(const Score& score) {
+  if (score.unknown == 0) return "";
+  if (!score.known()) return "no true label is known";
+  return fmt::format("{} of {} true labels are known", score.scored, score.scored + score.unknown);
+}
+
 }  // namespace
 
 Index with_mass(const Domain& domain) {
@@ -52,6 +59,13 @@ std::string PageContext::feature(Index k) const {
   return fmt::format("feature {}", k + 1);
 }
 
+/// A target point without a known label is no class, unless the source has a class of that number.
+std::string PageContext::label(std::int64_t value) const {
+  const bool unknown = value == unknown_label && !options.class_names.contains(value) &&
+                       (model.source.labels.array() != value).all();
+  return unknown ? "unknown" : class_name(value, options);
+}
+
 Json PageContext::names(const Classes& classes) const {
   Json list = Json::array();
   for (const std::int64_t value : classes.shown) list.push_back(label(value));
@@ -62,19 +76,16 @@ Json PageContext::names(const Classes& classes) const {
 Json accuracy_section(const PageContext& context) {
   Rows rows;
   int strong = -1;
-  for (const Score& score : context.options.scores) {
-    if (score.ours) strong = static_cast<int>(rows.size());
-    rows.push_back({score.method, percent(score.accuracy), score.note});
+  for (const ScoreRow& row : context.options.scores) {
+    if (row.ours) strong = static_cast<int>(rows.size());
+    rows.push_back({row.method, row.score.percent(), row.note});
   }
-  const auto add = [&](const char* on, const std::optional<double>& share) {
-    if (share)
-      rows.push_back({fmt::format("this model, on the {} points", on), percent(*share), ""});
+  const auto add = [&](const std::string& by, const std::optional<Score>& score) {
+    if (score) rows.push_back({by, score->percent(), remark(*score)});
   };
-  if (context.baseline)
-    rows.push_back({"nearest source point, no adaptation, on the target points",
-                    percent(*context.baseline), ""});
-  add("target", context.report.target_accuracy);
-  add("test", context.report.test_accuracy);
+  add("nearest source point, no adaptation, on the target points", context.baseline);
+  add("this model, on the target points", context.report.target_score);
+  add("this model, on the test points", context.report.test_score);
   if (rows.empty()) return nullptr;
   const bool notes =
       std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row[2].empty(); });

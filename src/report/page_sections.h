@@ -23,16 +23,16 @@ struct PageContext {
   Report report;
   const PageOptions& options;
   Known known;
-  ImageSize image;                      ///< 0 x 0: the points are not shown as images
-  Shades shades;                        ///< of those images
-  std::optional<double> baseline = {};  ///< accuracy on the target without adaptation
+  ImageSize image;                     ///< 0 x 0: the points are not shown as images
+  Shades shades;                       ///< of those images
+  std::optional<Score> baseline = {};  ///< on the target without adaptation
 
   bool predicted() const { return known.truth.size() == 0 && known.guesses.size() > 0; }
   /// True or predicted; empty when neither is there.
   const Labels& target_labels() const { return predicted() ? known.guesses : known.truth; }
   bool images() const { return image.rows > 0; }
   std::string feature(Index k) const;  ///< its name
-  std::string label(std::int64_t value) const { return class_name(value, options); }
+  std::string label(std::int64_t value) const;
   Json names(const Classes& classes) const;  ///< of the classes, and of the rest
 };
 

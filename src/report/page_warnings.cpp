@@ -60,7 +60,8 @@ double mass_of(const Set& classes, const Domain& domain) {
 void warn_of_classes(const Model& model, const Known& known, const PageOptions& options,
                      std::vector<Warning>& list) {
   const Set source = present(model.source.labels, model.source.weights);
-  const Set truth = present(known.truth, model.target.weights);
+  Set truth = present(known.truth, model.target.weights);
+  const bool all_known = truth.erase(unknown_label) == 0;
   const Set guesses = present(known.guesses, model.target.weights);
   const auto mass = [&](const Set& classes) {
     return fmt::format("{:.1f} %", 100 * mass_of(classes, model.source));
@@ -68,7 +69,8 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
   if (source.size() == 1)
     list.push_back({"All source points have the same label, so every prediction is that label.",
                     "Give source points of several classes."});
-  const Set gone = truth.empty() ? Set() : without(source, truth);
+  // A class may be among the points whose label is not known.
+  const Set gone = truth.empty() || !all_known ? Set() : without(source, truth);
   if (!gone.empty()) {
     const bool one = gone.size() == 1;
     list.push_back(
@@ -84,13 +86,13 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
     list.push_back(
         {fmt::format("No target point was given {}, though {} source points hold {} of the mass{}.",
                      named(missed, options), one ? "its" : "their", mass(missed),
-                     truth.empty() ? ""
-                     : one         ? " and it is in the target"
-                                   : " and they are in the target"),
+                     truth.empty() || !all_known ? ""
+                     : one                       ? " and it is in the target"
+                                                 : " and they are in the target"),
          fmt::format("{} lower --lambda, which is {:g}.",
-                     truth.empty() ? one ? "If that class should be there,"
-                                         : "If those classes should be there,"
-                                   : "To tell classes apart better,",
+                     truth.empty() || !all_known ? one ? "If that class should be there,"
+                                                       : "If those classes should be there,"
+                                                 : "To tell classes apart better,",
                      model.options.lambda)});
   }
   if (const Set unknown = without(truth, source); !unknown.empty()) {

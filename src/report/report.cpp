@@ -13,6 +13,15 @@ std::string counted(Index count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::string on_points(const Score& score, const char* points) {
+  if (!score.known()) return fmt::format("unknown on the {}: no true label is known", points);
+  const std::string some = score.unknown == 0
+                               ? ""
+                               : fmt::format(", of which {} of {} labels are known", score.scored,
+                                             score.scored + score.unknown);
+  return fmt::format("{} on the {}{}", score.percent(2), points, some);
+}
+
 }  // namespace
 
 std::string to_json(const Model& model, const Report& report) {
@@ -23,9 +32,14 @@ std::string to_json(const Model& model, const Report& report) {
   Json json;
   json["status"] = name(model.status.outcome);
   json["status_reason"] = model.status.reason;
-  json["accuracy"] = Json::object();
-  if (report.target_accuracy) json["accuracy"]["target"] = *report.target_accuracy;
-  if (report.test_accuracy) json["accuracy"]["test"] = *report.test_accuracy;
+  json["accuracy"] = json["scored"] = Json::object();
+  const auto add_score = [&](const char* points, const std::optional<Score>& score) {
+    if (!score) return;
+    json["accuracy"][points] = number(score->accuracy());
+    json["scored"][points] = score->scored;
+  };
+  add_score("target", report.target_score);
+  add_score("test", report.test_score);
   json["lambda"] = model.options.lambda;
   json["lambda_absolute"] = number(model.lambda);
   json["ridge_absolute"] = number(model.ridge);
@@ -45,6 +59,7 @@ std::string to_json(const Model& model, const Report& report) {
   json["inputs"] = Json::object();
   for (const auto& [what, file] : report.inputs) json["inputs"][what] = file;
   json["propagate"] = report.propagate;
+  json["prediction"] = options_json(report.prediction);
   json["history"] = history_json(model.history);
   json["options"] = options_json(model.options);
   json["version"] = version();
@@ -52,7 +67,6 @@ std::string to_json(const Model& model, const Report& report) {
 }
 
 std::string summary(const Model& model, const Report& report) {
-  const auto percent = [](double share) { return fmt::format("{:.2f} %", 100 * share); };
   const bool learned = model.options.metric == MetricChoice::learned;
   std::string text =
       fmt::format("{}, {}, {} (rank {})\n", counted(model.source.size(), "source point"),
@@ -70,10 +84,10 @@ std::string summary(const Model& model, const Report& report) {
     text += fmt::format("marginal error source {:.1e}, target {:.1e}\n", last.source_error,
                         last.target_error);
   }
-  if (report.target_accuracy)
-    text += fmt::format("accuracy       {} on the target\n", percent(*report.target_accuracy));
-  if (report.test_accuracy)
-    text += fmt::format("accuracy       {} on the test points\n", percent(*report.test_accuracy));
+  if (report.target_score)
+    text += fmt::format("accuracy       {}\n", on_points(*report.target_score, "target"));
+  if (report.test_score)
+    text += fmt::format("accuracy       {}\n", on_points(*report.test_score, "test points"));
   text += fmt::format("time           {:.2f} s\n", report.seconds);
   return text;
 }

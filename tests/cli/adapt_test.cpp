@@ -1,8 +1,11 @@
 // adapt and fit: what they write, what they say, how they end.
 // On small clouds, on the embedded sample and, where it is there, on shared data.
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "harness.h"
+#include "remblai/evaluate.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/predict.h"
@@ -45,7 +48,7 @@ TEST_F(Cli, AdaptWritesEverythingItPromises) {
         "history", "options", "version"}) {
     EXPECT_TRUE(report.contains(key)) << key;
   }
-  const double share = accuracy(labels, io::read_labels(at("target_labels.npy")));
+  const double share = evaluate(labels, io::read_labels(at("target_labels.npy"))).accuracy();
   EXPECT_GT(share, 0.9);
   EXPECT_DOUBLE_EQ(report["accuracy"]["target"].get<double>(), share);
   EXPECT_TRUE(report["accuracy"]["test"].is_number());
@@ -69,7 +72,8 @@ TEST_F(Cli, AdaptOnTheSampleAgreesWithItsModel) {
     EXPECT_EQ(read(at("again.npy")), read(at("out/") + written)) << part;
   }
   EXPECT_GT(
-      accuracy(io::read_labels(at("out/labels.npy")), io::read_labels(sample("target", "labels"))),
+      evaluate(io::read_labels(at("out/labels.npy")), io::read_labels(sample("target", "labels")))
+          .accuracy(),
       0.6);
 }
 
@@ -132,10 +136,6 @@ TEST_F(Cli, EveryOptionReachesTheModel) {
                                "1e-2",
                                "--inner",
                                "tight",
-                               "--neighbours",
-                               "3",
-                               "--knn-metric",
-                               "euclidean",
                                "--preprocess",
                                "zscore",
                                "--acceleration",
@@ -166,12 +166,58 @@ TEST_F(Cli, EveryOptionReachesTheModel) {
   EXPECT_EQ(options.inner, InnerTolerance::tight);
   EXPECT_EQ(options.acceleration, Acceleration::none);
   EXPECT_EQ(options.solver, SolverChoice::newton);
-  EXPECT_EQ(options.precision, Precision::float32);
-  EXPECT_EQ(options.memory, 0.5);
-  EXPECT_EQ(options.neighbours, 3);
-  EXPECT_EQ(options.knn_metric, KnnMetric::euclidean);
+  EXPECT_EQ(options.resources.precision, Precision::float32);
+  EXPECT_EQ(options.resources.memory, 0.5);
+  EXPECT_EQ(options.resources.threads, 1);
   EXPECT_EQ(options.preprocess, Preprocess::zscore);
   EXPECT_EQ(options.seed, 9);
+}
+
+TEST_F(Cli, PredictionBelongsToAdaptAndNotToFit) {
+  write_small_data();
+  const Words nearest{"--neighbours", "5", "--knn-metric", "euclidean", "--quiet"};
+  ASSERT_EQ(run(small_adapt() + nearest).code, 0);
+  const Model model = load(at("out/model.npz"));
+  EXPECT_EQ(io::read_labels(at("out/labels.npy")),
+            predict(model, io::read_points(at("target.npy")), {5, KnnMetric::euclidean}));
+  const json report = json::parse(read(at("out/report.json")));
+  EXPECT_EQ(report["prediction"], json({{"neighbours", 5}, {"knn-metric", "euclidean"}}));
+  EXPECT_FALSE(report["options"].contains("neighbours"));
+  for (const char* flag : {"--neighbours", "--knn-metric"})
+    expect_refused({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
+                    at("model.npz"), flag, "1"},
+                   {"unknown option", flag});
+  std::filesystem::remove_all(at("out"));
+  expect_refused(small_adapt() + Words{"--neighbours", "41"},
+                 {"--neighbours: 41 ", "40 labelled points", "give 40 at most"});
+  EXPECT_FALSE(exists(at("out"))) << "refused before the fit";
+}
+
+TEST_F(Cli, UnknownTargetLabelsAreNotScored) {
+  write_small_data();
+  const Words base{
+      "adapt",    "--source",       at("source.npy"), "--source-labels", at("source_labels.npy"),
+      "--target", at("target.npy"), "--out",          at("out"),         "--target-labels"};
+  ASSERT_EQ(run(base + Words{at("target_labels.npy"), "--quiet"}).code, 0);
+  const Labels guesses = io::read_labels(at("out/labels.npy"));
+  std::string some, none;
+  for (Index i = 0; i < 30; ++i) {
+    some += i < 6 ? fmt::format("{}\n", guesses[i]) : i % 2 ? "nan\n" : "-1\n";
+    none += "-1\n";
+  }
+  write(at("some.csv"), some);
+  const Finished known = run(base + Words{at("some.csv"), "--report", at("page.html")});
+  ASSERT_EQ(known.code, 0) << known.err;
+  EXPECT_NE(known.out.find("100.00 % on the target, of which 6 of 30"), std::string::npos)
+      << known.out;
+  EXPECT_NE(read(at("page.html")).find("6 of 30 true labels are known"), std::string::npos);
+  const json report = json::parse(read(at("out/report.json")));
+  EXPECT_EQ(report["accuracy"]["target"], 1.0);
+  EXPECT_EQ(report["scored"]["target"], 6);
+  write(at("none.csv"), none);
+  const Finished nothing = run(base + Words{at("none.csv")});
+  EXPECT_NE(nothing.out.find("accuracy       unknown"), std::string::npos) << nothing.out;
+  EXPECT_TRUE(json::parse(read(at("out/report.json")))["accuracy"]["target"].is_null());
 }
 
 TEST_F(Cli, GivenMetricEqualToIdentityIsIdentity) {

@@ -47,7 +47,7 @@ TEST_F(Tools, MapIsTheLibrarys) {
 }
 
 TEST_F(Tools, PredictTakesItsOwnNeighbours) {
-  Model model = load(at("model.npz"));
+  const Model model = load(at("model.npz"));
   const Matrix test = io::read_points(at("test.npy"));
   const auto predicted = [&](const Words& more) {
     const Finished result = run(Words{"predict", "--model", at("model.npz"), "--points",
@@ -57,11 +57,17 @@ TEST_F(Tools, PredictTakesItsOwnNeighbours) {
     return io::read_labels(at("y.npy"));
   };
   EXPECT_EQ(predicted({}), predict(model, test));
-  model.options.neighbours = 39;
-  EXPECT_EQ(predicted({"--neighbours", "39"}), predict(model, test));
-  model.options.knn_metric = KnnMetric::euclidean;
-  EXPECT_EQ(predicted({"--neighbours", "39", "--knn-metric", "euclidean"}), predict(model, test));
+  EXPECT_EQ(predicted({"--neighbours", "39"}), predict(model, test, {.neighbours = 39}));
+  EXPECT_EQ(predicted({"--neighbours", "39", "--knn-metric", "euclidean"}),
+            predict(model, test, {39, KnnMetric::euclidean}));
   EXPECT_EQ(predicted({"--propagate"}), most_likely(propagate(model, test)));
+}
+
+TEST_F(Tools, MoreNeighboursThanPointsAreRefused) {
+  expect_refused({"predict", "--model", at("model.npz"), "--points", at("test.npy"), "--out",
+                  at("y.npy"), "--neighbours", "41"},
+                 {"--neighbours: 41 ", "40 labelled points", "give 40 at most"});
+  EXPECT_FALSE(exists(at("y.npy")));
 }
 
 TEST_F(Tools, SkippedColumnsAreNotCoordinates) {
@@ -112,6 +118,37 @@ TEST_F(Tools, EvaluateCounts) {
   EXPECT_EQ(result["classes"][0]["taken_for"]["2"], 2);
   EXPECT_EQ(result["classes"][1]["recall"], 1.0);
   EXPECT_EQ(result["classes"][2]["recall"], 0.0);
+}
+
+TEST_F(Tools, EvaluateLeavesOutWhatIsNotKnown) {
+  write(at("predicted.csv"), "1,2,2,2\n");
+  const auto evaluate = [&](const std::string& truth) {
+    write(at("truth.csv"), truth);
+    const Words words{"evaluate", "--predicted", at("predicted.csv"), "--labels", at("truth.csv")};
+    const Finished text = run(words);
+    EXPECT_EQ(text.code, 0) << text.err;
+    return std::pair(text.out, json::parse(run(words + Words{"--json"}).out));
+  };
+  const auto [text, result] = evaluate("1\nnan\n-1\n1\n");
+  EXPECT_NE(text.find("accuracy 50.00 % of 2 points, 2 more have no known label"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(result["accuracy"], 0.5);
+  EXPECT_EQ(result["points"], 2);
+  EXPECT_EQ(result["unknown"], 2);
+  EXPECT_EQ(result["classes"].size(), 1u);
+  const auto [nothing, null] = evaluate("-1\nNaN\n-1\n-1\n");
+  EXPECT_NE(nothing.find("accuracy unknown"), std::string::npos) << nothing;
+  EXPECT_EQ(nothing.find('%'), std::string::npos) << nothing;
+  EXPECT_TRUE(null["accuracy"].is_null());
+  // An empty field is what data frames write for NaN.
+  write(at("table.csv"), "x,label\n1,1\n2,\n3,2\n4,2\n");
+  const Finished table =
+      run({"evaluate", "--predicted", at("predicted.csv"), "--labels", at("table.csv:label")});
+  EXPECT_NE(table.out.find("100.00 % of 3 points"), std::string::npos) << table.out << table.err;
+  // What was predicted is known.
+  expect_refused({"evaluate", "--predicted", at("truth.csv"), "--labels", at("truth.csv")},
+                 {"truth.csv"});
 }
 
 TEST_F(Tools, InfoDescribesAModel) {

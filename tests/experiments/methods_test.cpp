@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/predict.h"
 #include "support.h"
@@ -30,13 +31,14 @@ Settings small_settings() {
   settings.lambdas = {1, 0.2, 0.05};
   settings.ridges = {1, 0.01};
   settings.options.steps = 6;
-  settings.options.threads = 1;
+  settings.options.resources.threads = 1;
   return settings;
 }
 
 const auto never = [] { return false; };
 
-Trial by_fit(const Split& split, const Method& method, const Trial& like, Options options) {
+Trial by_fit(const Split& split, const Method& method, const Trial& like, Options options,
+             const PredictOptions& prediction) {
   options.metric = method.metric;
   options.prior = method.prior;
   options.lambda = like.lambda;
@@ -44,11 +46,11 @@ Trial by_fit(const Split& split, const Method& method, const Trial& like, Option
     options.ridge = like.ridge;
   else if (!std::isnan(like.ridge))
     options.prior_ridge = like.ridge;
-  const Model model = fit({split.source, {split.train.points, {}, {}}, {}, {}}, options);
-  const Predictor predictor(model);
+  const Model model = fit({split.source, {split.train.points, {}, {}}, {}}, options);
+  const Predictor predictor(model, prediction);
   Trial run;
-  run.train_accuracy = accuracy(predictor(split.train.points), split.train.labels);
-  run.test_accuracy = accuracy(predictor(split.test.points), split.test.labels);
+  run.train_accuracy = evaluate(predictor(split.train.points), split.train.labels).accuracy();
+  run.test_accuracy = evaluate(predictor(split.test.points), split.test.labels).accuracy();
   run.steps = static_cast<int>(model.history.size());
   run.outcome = model.status.outcome;
   return run;
@@ -60,7 +62,7 @@ TEST(Methods, EveryRunIsThatOfAFit) {
     const Split split = small_split(d);
     for (const KnnMetric knn : {KnnMetric::model, KnnMetric::euclidean}) {
       Settings settings = small_settings();
-      settings.options.knn_metric = knn;
+      settings.prediction.knn_metric = knn;
       settings.options.preprocess = d == 5 ? Preprocess::zscore : Preprocess::none;
       const auto runs = run_methods(split, settings, never);
       ASSERT_TRUE(runs);
@@ -68,7 +70,7 @@ TEST(Methods, EveryRunIsThatOfAFit) {
       for (const Trial& run : *runs) {
         const Method& method = method_named(run.method);
         if (method.kind == Kind::no_transport) continue;
-        const Trial expected = by_fit(split, method, run, settings.options);
+        const Trial expected = by_fit(split, method, run, settings.options, settings.prediction);
         const std::string what = run.method + " at " + std::to_string(run.lambda) + ", ridge " +
                                  std::to_string(run.ridge) + ", d = " + std::to_string(d);
         EXPECT_EQ(run.train_accuracy, expected.train_accuracy) << what;
@@ -89,7 +91,7 @@ TEST(Methods, WithoutTransportItIsTheNearestSourcePoint) {
   const auto runs = run_methods(split, settings, never);
   ASSERT_EQ(runs->size(), 1u);
   const Labels labels = nearest_labels(split.source.points, split.source.labels, split.test.points);
-  EXPECT_EQ(runs->front().test_accuracy, accuracy(labels, split.test.labels));
+  EXPECT_EQ(runs->front().test_accuracy, evaluate(labels, split.test.labels).accuracy());
   EXPECT_TRUE(std::isnan(runs->front().lambda));
   EXPECT_TRUE(runs->front().chosen);
 }

@@ -126,30 +126,30 @@ TEST(FitInput, refuses_domains_of_different_dimension) {
 
 TEST(FitInput, refuses_a_matrix_that_is_not_positive_definite) {
   for (const bool prior : {true, false}) {
-    Problem problem = small_problem();
-    Matrix& matrix = prior ? problem.prior : problem.metric;
-    Options options;
-    if (prior)
-      options.prior = PriorChoice::given;
-    else
-      options.metric = MetricChoice::given;
+    const Problem problem = small_problem();
+    const auto said = [&](const Matrix& matrix) {
+      Options options;
+      if (prior)
+        options.prior = matrix;
+      else
+        options.metric = matrix;
+      return complaint(problem, options);
+    };
     const std::string name = prior ? "prior" : "metric";
 
-    EXPECT_TRUE(contains(complaint(problem, options), name)) << "nothing given";
-    matrix = Matrix::Identity(4, 4);
-    EXPECT_TRUE(contains(complaint(problem, options), "4 x 4")) << complaint(problem, options);
-    matrix = Matrix::Identity(5, 4);
-    EXPECT_TRUE(contains(complaint(problem, options), "5 x 4")) << complaint(problem, options);
-    matrix = Matrix::Identity(5, 5);
-    EXPECT_EQ(complaint(problem, options), "");
+    EXPECT_TRUE(contains(said(Matrix()), name)) << "nothing given";
+    EXPECT_TRUE(contains(said(Matrix::Identity(4, 4)), "4 x 4")) << said(Matrix::Identity(4, 4));
+    EXPECT_TRUE(contains(said(Matrix::Identity(5, 4)), "5 x 4")) << said(Matrix::Identity(5, 4));
+    Matrix matrix = Matrix::Identity(5, 5);
+    EXPECT_EQ(said(matrix), "");
     matrix(3, 3) = -0.375;
-    EXPECT_TRUE(contains(complaint(problem, options), name)) << complaint(problem, options);
-    EXPECT_TRUE(contains(complaint(problem, options), "-0.375")) << complaint(problem, options);
+    EXPECT_TRUE(contains(said(matrix), name)) << said(matrix);
+    EXPECT_TRUE(contains(said(matrix), "-0.375")) << said(matrix);
     matrix = Matrix::Identity(5, 5);
     matrix(0, 1) = 0.5;
-    EXPECT_TRUE(contains(complaint(problem, options), "symmetric")) << complaint(problem, options);
+    EXPECT_TRUE(contains(said(matrix), "symmetric")) << said(matrix);
     matrix(0, 1) = nan;
-    EXPECT_TRUE(contains(complaint(problem, options), name)) << complaint(problem, options);
+    EXPECT_TRUE(contains(said(matrix), name)) << said(matrix);
   }
 }
 
@@ -181,9 +181,8 @@ TEST(FitInput, a_ridge_too_small_for_the_first_moment_is_refused) {
   Problem problem = small_problem();
   problem.source.points.col(2).setConstant(3);
   problem.target.points.col(2).setConstant(3);
-  problem.prior = Matrix::Identity(5, 5);
   Options options;
-  options.prior = PriorChoice::given;
+  options.prior = Matrix(Matrix::Identity(5, 5));
   options.ridge = 0;
   EXPECT_TRUE(contains(message_of([&] { fit(problem, options); }), "ridge"));
 }

@@ -147,9 +147,9 @@ TEST(Fit, PermutingPointsPermutesTheAnswer) {
 
 TEST(Fit, ThreadsDoNotChangeTheAnswer) {
   const Problem problem = test::small_problem(380, 300, 12);  // large enough to be shared out
-  const Model one = fit(problem, {.threads = 1});
+  const Model one = fit(problem, {.resources = {.threads = 1}});
   for (const int threads : {2, 5}) {
-    const Model more = fit(problem, {.threads = threads});
+    const Model more = fit(problem, {.resources = {.threads = threads}});
     EXPECT_LE((one.f - more.f).norm(), 1e-10 * one.f.norm());
     EXPECT_LE((one.metric.matrix() - more.metric.matrix()).norm(),
               1e-10 * one.metric.matrix().norm());
@@ -176,23 +176,25 @@ TEST(Fit, SmallAndDegenerateProblemsEndWell) {
                                   {20, 10, 1}}) {
       SCOPED_TRACE(testing::Message() << m << " " << n << " " << d << " lambda " << lambda);
       ends_well(
-          {{test::random_matrix(m, d, 1), {}, {}}, {test::random_matrix(n, d, 2), {}, {}}, {}, {}},
+          {{test::random_matrix(m, d, 1), {}, {}}, {test::random_matrix(n, d, 2), {}, {}}, {}},
           options);
     }
     const Matrix same = Matrix::Constant(4, 3, 2.5);
-    ends_well({{same, {}, {}}, {same, {}, {}}, {}, {}}, options);  // one point
+    ends_well({{same, {}, {}}, {same, {}, {}}, {}}, options);  // one point
     const Matrix x = test::random_matrix(12, 4, 3);
-    ends_well({{x, {}, {}}, {x, {}, {}}, {}, {}}, options);  // equal domains
-    ends_well({{x, {}, test::random_weights(12, 1)}, {x, {}, {}}, {}, {}}, options);  // weights
+    ends_well({{x, {}, {}}, {x, {}, {}}, {}}, options);                           // equal domains
+    ends_well({{x, {}, test::random_weights(12, 1)}, {x, {}, {}}, {}}, options);  // weights
   }
 }
 
 TEST(Fit, FixedMetricsTakeOneStepAndNoPrior) {
-  Problem problem = test::small_problem();
-  problem.metric = test::random_spd(5, 10, 1);
+  const Problem problem = test::small_problem();
+  const Matrix own = test::random_spd(5, 10, 1);
   for (const MetricChoice choice :
        {MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse, MetricChoice::given}) {
-    const Model model = fit(problem, {.metric = choice});
+    Options options{.metric = choice};
+    if (choice == MetricChoice::given) options.metric = own;
+    const Model model = fit(problem, options);
     EXPECT_TRUE(model.status.converged());
     ASSERT_EQ(model.history.size(), 1u);
     EXPECT_EQ(model.history[0].prior_term, 0);
@@ -203,12 +205,25 @@ TEST(Fit, FixedMetricsTakeOneStepAndNoPrior) {
     w += 1e-3 * w.trace() / 5 * Matrix::Identity(5, 5);
     const Matrix expected = choice == MetricChoice::identity ? Matrix(Matrix::Identity(5, 5))
                             : choice == MetricChoice::w      ? w
-                            : choice == MetricChoice::given  ? problem.metric
+                            : choice == MetricChoice::given  ? own
                                                              : spd::inverse(w);
     EXPECT_LE((a - expected).norm(), 1e-9 * expected.norm()) << name(choice);
     const Vector values = linalg::eigenvalues(expected);
     EXPECT_NEAR(model.history[0].condition, values[4] / values[0], 1e-6 * values[4] / values[0]);
   }
+}
+
+// A matrix that was set cannot be overlooked: it is the choice itself.
+TEST(Fit, APriorThatWasGivenCounts) {
+  const Problem problem = test::small_problem();
+  const Matrix prior = test::random_spd(5, 10, 1);
+  Options options;
+  options.prior = prior;
+  const Model model = fit(problem, options);
+  const Matrix a = model.metric.matrix();
+  EXPECT_GT((a - fit(problem).metric.matrix()).norm(), 0.01 * a.norm());
+  // A C A = D with the moment that the metric was made from.
+  EXPECT_LE(model.history.back().riccati_residual, 1e-8);
 }
 
 TEST(Fit, LambdaIsRelativeToTheMeanCostUnderTheFirstMetric) {
@@ -294,7 +309,7 @@ TEST(Fit, ACallbackSeesEveryStepAndMayStop) {
 TEST(Fit, ASingularMomentIsAStatusThatNamesTheRidge) {
   // Equal domains and exact transport: after one step nothing moves and C is zero.
   const Matrix x = test::random_matrix(12, 3, 1);
-  const Model model = fit({{x, {}, {}}, {x, {}, {}}, {}, {}}, {.lambda = 0, .ridge = 0});
+  const Model model = fit({{x, {}, {}}, {x, {}, {}}, {}}, {.lambda = 0, .ridge = 0});
   EXPECT_EQ(model.status.outcome, Outcome::diverged);
   EXPECT_NE(model.status.reason.find("--ridge"), std::string::npos);
 }
@@ -317,7 +332,7 @@ TEST(FitSlow, ManyDimensionsNeedNoSquareMatrix) {
       return usage.ru_maxrss;
     };
     const long before = peak_kibibytes();
-    const Model model = fit(problem, {.threads = 1});
+    const Model model = fit(problem, {.resources = {.threads = 1}});
     predict(model, problem.target.points);
     const bool small = peak_kibibytes() - before < 120 * 1024;
     _exit(model.status.converged() && small ? 0 : 1);

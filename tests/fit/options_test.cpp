@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <type_traits>
 
 #include "remblai/model.h"
+#include "remblai/predict.h"
 #include "support.h"
 
 namespace remblai {
@@ -32,7 +34,7 @@ std::string with(const std::string& name, double value) {
   bool found = false;
   for_each_option(options, [&](const std::string& key, auto& field, const char*) {
     using Field = std::remove_reference_t<decltype(field)>;
-    if constexpr (!std::is_enum_v<Field>)
+    if constexpr (std::is_arithmetic_v<Field>)
       if (key == name) {
         field = static_cast<Field>(value);
         found = true;
@@ -55,16 +57,18 @@ TEST(Options, takes_the_ends_of_every_range) {
     EXPECT_EQ(with(name, 1e-12), "") << name;
     EXPECT_EQ(with(name, 0.999999), "") << name;
   }
-  for (const char* name : {"steps", "neighbours"}) EXPECT_EQ(with(name, 1), "") << name;
+  EXPECT_EQ(with("steps", 1), "");
   EXPECT_EQ(with("threads", 0), "");
   EXPECT_EQ(with("threads", 1024), "");
   EXPECT_EQ(with("seed", 0), "");
 }
 
 TEST(Options, refuses_what_is_out_of_range_by_name) {
-  const auto refused = [](const char* name, double value) {
+  const auto refused = [](const char* name, double value, const std::string& owner = "Options") {
     const std::string message = with(name, value);
-    EXPECT_EQ(message.rfind(std::string(name) + ":", 0), 0u)
+    std::string member = name;
+    std::replace(member.begin(), member.end(), '-', '_');
+    EXPECT_EQ(message.rfind(owner + ("::" + member) + ": ", 0), 0u)
         << name << " " << value << ": " << message;
     EXPECT_TRUE(contains(message, "must be")) << message;
   };
@@ -72,10 +76,10 @@ TEST(Options, refuses_what_is_out_of_range_by_name) {
     for (const double value : {-1e-300, -infinity, infinity, nan}) refused(name, value);
   for (const char* name : {"geodesic", "tolerance"})
     for (const double value : {0.0, 1.0, -0.5, 2.0, infinity, nan}) refused(name, value);
-  for (const char* name : {"steps", "neighbours"})
-    for (const double value : {0.0, -1.0, -2147483648.0}) refused(name, value);
-  refused("threads", -1);
-  refused("threads", 1025);
+  for (const double value : {0.0, -1.0, -2147483648.0}) refused("steps", value);
+  refused("threads", -1, "Resources");
+  refused("threads", 1025, "Resources");
+  for (const double value : {-1e-300, infinity, nan}) refused("memory", value, "Resources");
   refused("seed", -1);
 }
 
@@ -110,18 +114,56 @@ TEST(Options, list_has_every_field_once) {
 
 TEST(Options, list_of_a_constant_gives_the_same_values) {
   Options options;
-  options.neighbours = 5;
+  options.steps = 5;
   options.lambda = 0.25;
   const Options& constant = options;
   int seen = 0;
   for_each_option(constant, [&](const std::string& key, const auto& field, const char*) {
     if constexpr (std::is_same_v<decltype(field), const int&>) {
-      if (key == "neighbours") seen += field == 5;
+      if (key == "steps") seen += field == 5;
     } else if constexpr (std::is_same_v<decltype(field), const double&>) {
       if (key == "lambda") seen += field == 0.25;
     }
   });
   EXPECT_EQ(seen, 2);
+}
+
+TEST(Options, a_prediction_has_a_list_of_its_own) {
+  PredictOptions options;
+  std::set<std::string> keys;
+  for_each_option(options, [&](const char* key, auto&, const char*) { keys.insert(key); });
+  EXPECT_EQ(keys, (std::set<std::string>{"neighbours", "knn-metric"}));
+  const Options of_a_fit;
+  for_each_option(of_a_fit, [&](const char* key, const auto&, const char*) {
+    EXPECT_FALSE(keys.contains(key)) << key;
+  });
+  EXPECT_EQ(message_of([&] { options.validate(); }), "");
+  for (const int value : {0, -1, std::numeric_limits<int>::min()}) {
+    options.neighbours = value;
+    const std::string message = message_of([&] { options.validate(); });
+    EXPECT_EQ(message.rfind("PredictOptions::neighbours: " + std::to_string(value), 0), 0u)
+        << message;
+    EXPECT_TRUE(contains(message, "must be 1 or more")) << message;
+  }
+}
+
+TEST(Options, memory_has_one_unit) {
+  EXPECT_EQ(Resources{.memory = 0.5}.memory_bytes(), 512.0 * 1024 * 1024);
+}
+
+// The enum says which kind it is; a matrix is one kind more, and the only one with entries.
+TEST(Options, a_metric_is_a_choice_or_a_matrix) {
+  Options options;
+  EXPECT_EQ(options.prior, PriorChoice::identity);
+  EXPECT_EQ(options.prior.matrix().size(), 0);
+  options.prior = Matrix(2 * Matrix::Identity(3, 3));
+  EXPECT_EQ(options.prior, PriorChoice::given);
+  EXPECT_EQ(options.prior.kind(), PriorChoice::given);
+  EXPECT_EQ(options.prior.matrix()(1, 1), 2);
+  EXPECT_EQ(name(options.prior), "given");
+  options.prior = PriorChoice::w;
+  EXPECT_NE(options.prior, PriorChoice::given);
+  EXPECT_EQ(options.prior.matrix().size(), 0);
 }
 
 template <class Enum>

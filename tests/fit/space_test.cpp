@@ -16,7 +16,7 @@ namespace remblai {
 namespace {
 
 Space space_of(const Matrix& x, const Matrix& z, const Options& options = {}) {
-  return make_space({{x, {}, {}}, {z, {}, {}}, {}, {}}, x, z, options);
+  return make_space({{x, {}, {}}, {z, {}, {}}, {}}, x, z, options);
 }
 
 TEST(Space, TheSpanIsFoundAndKeepsAllDistances) {
@@ -75,8 +75,7 @@ TEST(Space, TheSubspaceRuleIsExact) {
     Options options{
         .prior = choice, .prior_ridge = 0.5, .tolerance = 1e-12, .inner = InnerTolerance::tight};
     const Model reduced = fit(problem, options);
-    options.prior = PriorChoice::given;
-    problem.prior = dense(choice);
+    options.prior = dense(choice);
     const Model full = fit(problem, options);
     EXPECT_LT(reduced.metric.rank(), 15);
     EXPECT_EQ(full.metric.rank(), 30);
@@ -92,8 +91,8 @@ TEST(Space, TheSubspaceRuleIsExact) {
   }
   for (const MetricChoice choice : {MetricChoice::w, MetricChoice::w_inverse}) {
     const Model reduced = fit(problem, {.metric = choice, .prior_ridge = 0.5, .tolerance = 1e-12});
-    problem.metric = dense(choice == MetricChoice::w ? PriorChoice::w : PriorChoice::w_inverse);
-    const Model full = fit(problem, {.metric = MetricChoice::given, .tolerance = 1e-12});
+    const Matrix same = dense(choice == MetricChoice::w ? PriorChoice::w : PriorChoice::w_inverse);
+    const Model full = fit(problem, {.metric = same, .tolerance = 1e-12});
     EXPECT_LE((plan(reduced) - plan(full)).lpNorm<1>(), 1e-8) << name(choice);
   }
 }

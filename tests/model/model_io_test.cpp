@@ -158,7 +158,6 @@ TEST_F(ModelIo, every_kind_of_model_comes_back_bit_for_bit) {
                                       MetricChoice::w, MetricChoice::w_inverse}) {
       Options options = quick(lambda);
       options.metric = metric;
-      options.neighbours = 3;
       options.geodesic = 1.0 / 3;
       SCOPED_TRACE(name(metric));
       expect_round_trip(small_problem(), options);
@@ -167,7 +166,6 @@ TEST_F(ModelIo, every_kind_of_model_comes_back_bit_for_bit) {
     for (const Preprocess preprocess : {Preprocess::l2, Preprocess::zscore}) {
       Options options = quick(lambda);
       options.preprocess = preprocess;
-      options.knn_metric = KnnMetric::euclidean;
       expect_round_trip(small_problem(), options);
     }
   }
@@ -175,14 +173,12 @@ TEST_F(ModelIo, every_kind_of_model_comes_back_bit_for_bit) {
 
 TEST_F(ModelIo, given_matrices_weights_and_missing_labels) {
   Problem problem = small_problem();
-  problem.prior = test::random_spd(5, 100, 1);
-  problem.metric = test::random_spd(5, 100, 2);
   problem.source.weights = test::random_weights(30, 3);
   problem.source.weights(3) = 0;
   Options options = quick();
-  options.prior = PriorChoice::given;
+  options.prior = test::random_spd(5, 100, 1);
   expect_round_trip(problem, options);
-  options.metric = MetricChoice::given;
+  options.metric = test::random_spd(5, 100, 2);
   options.lambda_unit = Unit::absolute;
   expect_round_trip(problem, options);
   problem.source.labels.resize(0);

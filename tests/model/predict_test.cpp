@@ -111,15 +111,26 @@ TEST(Neighbours, refuse_sizes_that_do_not_fit) {
   EXPECT_THROW(nearest_labels(known, labels, random_matrix(3, 3, 2)), Error);
   EXPECT_THROW(nearest_labels(Matrix(0, 2), Labels(), points), Error);
   EXPECT_THROW(nearest_labels(known, labels, points, 0), Error);
+  const int more = static_cast<int>(known.rows()) + 1;
+  for (const std::string& message :
+       {test::message_of([&] { nearest_labels(known, labels, points, more); }),
+        test::message_of(
+            [&] { nearest_labels_by_distance(Matrix::Zero(1, more - 1), labels, more); })}) {
+    EXPECT_EQ(message.rfind("PredictOptions::neighbours: " + std::to_string(more), 0), 0u)
+        << message;
+    EXPECT_TRUE(test::contains(message, "give " + std::to_string(more - 1) + " at most"))
+        << message;
+  }
   EXPECT_EQ(nearest_labels(known, labels, Matrix(0, 2)).size(), 0);
 }
 
 TEST(Predict, recovers_the_classes_of_the_small_problem) {
   const Problem problem = small_problem();
   for (const double lambda : {0.0, 0.05})
-    EXPECT_EQ(accuracy(predict(fit(problem, quick(lambda)), problem.target.points),
-                       problem.target.labels),
-              1)
+    EXPECT_EQ(
+        evaluate(predict(fit(problem, quick(lambda)), problem.target.points), problem.target.labels)
+            .accuracy(),
+        1)
         << lambda;
 }
 
@@ -127,15 +138,11 @@ TEST(Predict, is_the_neighbour_rule_among_mapped_points) {
   Problem problem = small_problem();
   for (Index i = 0; i < 30; ++i) problem.source.labels(i) = i;
   const Matrix points = 3 * random_matrix(50, 5, 4);
-  Options options = quick();
-  options.knn_metric = KnnMetric::euclidean;
-  const Model euclidean = fit(problem, options);
-  const Matrix mapped = map(euclidean);
-  const Labels plain = predict(euclidean, points);
+  const Model model = fit(problem, quick());
+  const Matrix mapped = map(model);
+  const Labels plain = predict(model, points, {.knn_metric = KnnMetric::euclidean});
   EXPECT_EQ(plain, nearest_labels(mapped, problem.source.labels, points));
 
-  options.knn_metric = KnnMetric::model;
-  const Model model = fit(problem, options);
   const Matrix away = distances(model, points, mapped);
   const Labels learned = predict(model, points);
   for (Index i = 0; i < points.rows(); ++i) {
@@ -152,13 +159,12 @@ TEST(Predict, metric_of_the_model_decides) {
   Problem problem;
   problem.target.points = Matrix{{0, 3}, {1, 0}};
   problem.source = {problem.target.points, labels_of({1, 2}), {}};
-  problem.metric = Matrix{{1, 0}, {0, 1e-4}};
   Options options = quick(0);
-  options.metric = MetricChoice::given;
+  options.metric = Matrix{{1, 0}, {0, 1e-4}};
   const Matrix origin = Matrix::Zero(1, 2);
-  EXPECT_EQ(predict(fit(problem, options), origin)(0), 1);
-  options.knn_metric = KnnMetric::euclidean;
-  EXPECT_EQ(predict(fit(problem, options), origin)(0), 2);
+  const Model model = fit(problem, options);
+  EXPECT_EQ(predict(model, origin)(0), 1);
+  EXPECT_EQ(predict(model, origin, {.knn_metric = KnnMetric::euclidean})(0), 2);
 }
 
 TEST(Predict, neighbours_option_counts) {
@@ -167,9 +173,24 @@ TEST(Predict, neighbours_option_counts) {
   problem.source = {problem.target.points, labels_of({5, 8, 8, 5}), {}};
   Options options = quick(0);
   options.metric = MetricChoice::identity;
-  EXPECT_EQ(predict(fit(problem, options), column({0}))(0), 5);
-  options.neighbours = 3;
-  EXPECT_EQ(predict(fit(problem, options), column({0}))(0), 8);
+  const Model model = fit(problem, options);
+  EXPECT_EQ(predict(model, column({0}))(0), 5);
+  EXPECT_EQ(predict(model, column({0}), {.neighbours = 3})(0), 8);
+}
+
+// Four points, three of them with weight: five neighbours were once taken for four, and four for
+// three, without a word.
+TEST(Predict, more_neighbours_than_labelled_points_are_refused) {
+  Problem problem;
+  problem.target.points = column({1, 2, 3, 9});
+  problem.source = {problem.target.points, labels_of({5, 8, 8, 5}), Vector{{1, 1, 0, 1}}};
+  const Model model = fit(problem, quick());
+  EXPECT_EQ(test::message_of([&] { predict(model, column({0}), {.neighbours = 3}); }), "");
+  const std::string message =
+      test::message_of([&] { predict(model, column({0}), {.neighbours = 4}); });
+  EXPECT_EQ(message.rfind("PredictOptions::neighbours: 4 ", 0), 0u) << message;
+  EXPECT_TRUE(test::contains(message, "the 3 labelled points")) << message;
+  EXPECT_TRUE(test::contains(message, "give 3 at most")) << message;
 }
 
 TEST(Predict, points_of_weight_zero_have_no_vote) {
@@ -308,11 +329,24 @@ TEST(Distances, use_the_preprocessed_coordinates) {
     }
 }
 
-TEST(Accuracy, counts_equal_entries) {
-  EXPECT_EQ(accuracy(labels_of({1, 2, 3, 4}), labels_of({1, 2, 0, 4})), 0.75);
-  EXPECT_EQ(accuracy(labels_of({1}), labels_of({2})), 0);
-  EXPECT_THROW(accuracy(labels_of({1}), labels_of({1, 2})), Error);
-  EXPECT_THROW(accuracy(Labels(), Labels()), Error);
+TEST(Evaluate, counts_equal_entries) {
+  EXPECT_EQ(evaluate(labels_of({1, 2, 3, 4}), labels_of({1, 2, 0, 4})).accuracy(), 0.75);
+  EXPECT_EQ(evaluate(labels_of({1}), labels_of({2})).accuracy(), 0);
+  EXPECT_THROW(evaluate(labels_of({1}), labels_of({1, 2})), Error);
+  EXPECT_THROW(evaluate(Labels(), Labels()), Error);
+}
+
+TEST(Evaluate, what_is_not_known_is_not_scored) {
+  const Score some = evaluate(labels_of({1, 2, -1, 4}), labels_of({1, -1, -1, 5}));
+  EXPECT_EQ(some.scored, 2);
+  EXPECT_EQ(some.correct, 1);
+  EXPECT_EQ(some.unknown, 2);
+  EXPECT_EQ(some.accuracy(), 0.5);
+  EXPECT_EQ(some.percent(), "50.0 %");
+  const Score none = evaluate(labels_of({1, -1}), labels_of({-1, -1}));
+  EXPECT_FALSE(none.known());
+  EXPECT_TRUE(std::isnan(none.accuracy()));
+  EXPECT_EQ(none.percent(), "unknown");
 }
 
 }  // namespace

@@ -48,7 +48,41 @@ def test_the_neighbour_rule_is_the_librarys(k, preprocess, knn_metric):
         n_neighbors=k, preprocess=preprocess, knn_metric=knn_metric, reg_e=1.0
     ).fit(Xs, ys, Xt=Xt)
     points = np.vstack([Xt, np.random.default_rng(0).uniform(-5, 5, (100, 3))])
-    np.testing.assert_array_equal(classifier.predict(points), classifier.model_.predict(points))
+    ours = classifier.model_.predict(points, neighbours=k, knn_metric=knn_metric)
+    np.testing.assert_array_equal(classifier.predict(points), ours)
+
+
+def test_one_model_answers_with_any_rule():
+    Xs, ys, Xt, _ = shifted(seed=5)
+    model = remblai.fit(Xs=Xs, ys=ys, Xt=Xt)
+    assert not {"neighbours", "knn_metric"} & set(model.options)
+    np.testing.assert_array_equal(model.predict(Xt), model.predict(Xt, neighbours=1))
+    assert len(np.unique(model.predict(Xt, neighbours=len(Xs)))) == 1
+    for wrong in ({"neighbours": 0}, {"neighbours": len(Xs) + 1}):
+        with pytest.raises(ValueError, match="^neighbours: "):
+            model.predict(Xt, **wrong)
+    with pytest.raises(ValueError, match="^knn_metric: 'cosine' is not one of model, euclidean"):
+        model.predict(Xt, knn_metric="cosine")
+    with pytest.raises(ValueError, match=f"^n_neighbors: {len(Xs) + 1} .*give {len(Xs)} at most"):
+        GroundMetricClassifier(n_neighbors=len(Xs) + 1).fit(Xs, ys, Xt=Xt)
+
+
+def test_unknown_labels_are_not_scored(tmp_path):
+    assert remblai.evaluate([1, 2, 3, 4], [1, np.nan, -1, 5]) == (2, 1, 2)
+    assert remblai.evaluate([1, 2], [1, 3]).accuracy == 0.5
+    assert np.isnan(remblai.evaluate([1, 2], [-1, np.nan]).accuracy)
+    Xs, ys, Xt, _ = shifted()
+    names = np.array(["red", "green", "blue"])
+    for kind in (np.arange(3), np.arange(3.0), names):
+        classifier = GroundMetricClassifier().fit(Xs, kind[ys], Xt=Xt)
+        truth = classifier.predict(Xt).astype(object)
+        truth[5:] = None if kind is names else np.nan
+        if kind is not names:
+            truth = truth.astype(float)
+        classifier.report(tmp_path / "page.html", yt=truth)
+        page = (tmp_path / "page.html").read_text()
+        assert "100.0 % of the target points with a known label" in page, kind
+        assert f"5 of {len(Xt)} true labels are known" in page, kind
 
 
 def test_digits(digits):

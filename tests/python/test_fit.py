@@ -90,7 +90,8 @@ def test_marginals_and_objective():
 
 def test_options_come_from_the_library():
     names = [option["name"] for option in remblai.options()]
-    assert {"lambda_", "prior_ridge", "outer_tolerance", "knn_metric"} <= set(names)
+    assert {"lambda_", "prior_ridge", "outer_tolerance", "threads"} <= set(names)
+    assert not {"neighbours", "knn_metric"} & set(names)
     assert all(option["help"] for option in remblai.options())
     X, _, Z, _ = shifted()
     with pytest.warns(ConvergenceWarning, match="give more 'steps'"):

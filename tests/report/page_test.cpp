@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 
+#include "remblai/evaluate.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
 #include "remblai/sample.h"
@@ -23,7 +24,7 @@ namespace {
 TEST(Page, HasEverySectionAndNeedsNothing) {
   const Model model = small_model();
   Report report;
-  report.test_accuracy = 0.875;
+  report.test_score = Score{8, 7};
   const std::string page = to_html(model, report);
   EXPECT_TRUE(page.starts_with("<!doctype html>"));
   EXPECT_TRUE(contains(page, "default-src 'none'"));
@@ -55,7 +56,7 @@ TEST(Page, HostileNamesStayText) {
   options.asked = evil;
   options.verdict = evil;
   options.class_names = {{3, evil}, {7, "\xc3\xe2\x80\xae"}};
-  options.scores = {{evil, 0.5, evil}};
+  options.scores = {{evil, {2, 1}, evil}};
   Report report;
   report.inputs = {{evil, evil}};
   const std::string page = to_html(model, report, options);
@@ -93,13 +94,14 @@ TEST(Page, AccuracyStandsBesideThatOfNoAdaptation) {
   const Problem problem = small_problem();
   const Json rows = block(data_of(fit(problem)), "table")["rows"];
   const double nearest =
-      accuracy(nearest_labels(problem.source.points, problem.source.labels, problem.target.points),
-               problem.target.labels);
+      evaluate(nearest_labels(problem.source.points, problem.source.labels, problem.target.points),
+               problem.target.labels)
+          .accuracy();
   EXPECT_TRUE(contains(rows[0][0], "no adaptation"));
   EXPECT_EQ(rows[0][1], fmt::format("{:.1f} %", 100 * nearest));
   EXPECT_TRUE(contains(rows[1][0], "this model"));
   PageOptions scored;
-  scored.scores = {{.method = "mine", .accuracy = 0.5}};
+  scored.scores = {{.method = "mine", .score = {2, 1}}};
   EXPECT_FALSE(contains(data_of(fit(problem), scored).dump(), "nearest source point"));
 }
 
@@ -108,11 +110,39 @@ TEST(Page, LabelsOfTheModelAreTrueOnes) {
   const Model model = fit(problem);
   ASSERT_EQ(model.target.labels.size(), 40);
   const Json data = data_of(model);
-  const double right = accuracy(predict(model, problem.target.points), problem.target.labels);
+  const double right =
+      evaluate(predict(model, problem.target.points), problem.target.labels).accuracy();
   EXPECT_TRUE(contains(data["verdict"], "of the target points get the right label"));
   EXPECT_EQ(data["sections"][0]["heading"], "Accuracy");
   EXPECT_NEAR(std::stod(data["sections"][0]["blocks"][1]["rows"][0][1].get<std::string>()),
               100 * right, 0.051);
+}
+
+// -1 is a point whose label is not known: neither right nor wrong, and no class.
+TEST(Page, UnknownLabelsAreNotScored) {
+  Problem problem = small_problem();
+  const Labels truth = problem.target.labels;
+  const Model model = fit(problem);
+  const Labels guesses = predict(model, problem.target.points);
+  PageOptions page;
+  page.target_labels = Labels::Constant(40, -1);
+  page.target_labels.head(10) = guesses.head(10);
+  const Json data = data_of(model, page);
+  EXPECT_TRUE(contains(data["verdict"],
+                       "100.0 % of the target points with a known label get the right label"))
+      << data["verdict"];
+  const Json row = block(data, "table")["rows"][1];
+  EXPECT_EQ(row[1], "100.0 %");
+  EXPECT_EQ(row[2], "10 of 40 true labels are known");
+  EXPECT_EQ(warnings(data), "[]");
+  EXPECT_EQ(block(data, "heat")["columns"][0], "unknown");
+  page.target_labels.setConstant(-1);
+  const Json nothing = data_of(model, page);
+  EXPECT_TRUE(contains(nothing["verdict"], "no true label of the target points is known"))
+      << nothing["verdict"];
+  EXPECT_FALSE(contains(nothing.dump(), " 0.0 %\"")) << block(nothing, "table");
+  EXPECT_EQ(block(nothing, "heat")["column_title"], "predicted class");
+  EXPECT_EQ(warnings(nothing), "[]");
 }
 
 TEST(Page, LongHistoriesAreThinned) {

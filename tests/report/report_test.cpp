@@ -22,14 +22,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 Model small_model() {
   Options options;
   options.steps = 3;
-  options.neighbours = 7;
   options.prior = PriorChoice::w_inverse;
   options.lambda = 0.125;
   return fit(test::small_problem(), options);
 }
 
 Report full_report() {
-  return {.target_accuracy = 0.875, .test_accuracy = 0.75, .seconds = 1.5};
+  return {.target_score = Score{8, 7}, .test_score = Score{40, 30, 10}, .seconds = 1.5};
 }
 
 TEST(Report, has_every_promised_key_with_the_value_of_the_model) {
@@ -38,6 +37,7 @@ TEST(Report, has_every_promised_key_with_the_value_of_the_model) {
   const json report = json::parse(to_json(model, full_report()));
   EXPECT_EQ(report.at("status"), name(model.status.outcome));
   EXPECT_EQ(report.at("accuracy"), json({{"target", 0.875}, {"test", 0.75}}));
+  EXPECT_EQ(report.at("scored"), json({{"target", 8}, {"test", 40}}));
   EXPECT_EQ(report.at("lambda"), 0.125);
   EXPECT_EQ(report.at("lambda_absolute"), model.lambda);
   EXPECT_EQ(report.at("ridge_absolute"), model.ridge);
@@ -58,7 +58,7 @@ TEST(Report, accuracy_has_only_what_is_known) {
   const Model model = small_model();
   EXPECT_EQ(json::parse(to_json(model, {})).at("accuracy"), json::object());
   EXPECT_EQ(
-      json::parse(to_json(model, {.target_accuracy = {}, .test_accuracy = 0.5})).at("accuracy"),
+      json::parse(to_json(model, {.target_score = {}, .test_score = Score{2, 1}})).at("accuracy"),
       json({{"test", 0.5}}));
 }
 
@@ -115,14 +115,20 @@ TEST(Report, options_are_all_there_under_their_own_names) {
   for_each_option(model.options, [&](const char* key, const auto& field, const char*) {
     ++count;
     ASSERT_TRUE(options.contains(key)) << key;
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(field)>>)
+    if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(field)>>)
       EXPECT_EQ(options.at(key), name(field));
     else
       EXPECT_EQ(options.at(key), field);
   });
   EXPECT_EQ(options.size(), count);
-  EXPECT_EQ(options.at("neighbours"), 7);
+  EXPECT_FALSE(options.contains("neighbours"));
   EXPECT_EQ(options.at("prior"), "w-inverse");
+}
+
+TEST(Report, says_how_labels_were_predicted) {
+  const Report report{.prediction = {.neighbours = 7, .knn_metric = KnnMetric::euclidean}};
+  EXPECT_EQ(json::parse(to_json(small_model(), report)).at("prediction"),
+            json({{"neighbours", 7}, {"knn-metric", "euclidean"}}));
 }
 
 TEST(Report, numbers_that_are_not_finite_become_null) {
@@ -132,8 +138,8 @@ TEST(Report, numbers_that_are_not_finite_become_null) {
   model.history.back().target_error = -infinity;
   model.lambda = nan;
   model.ridge = infinity;
-  const json report =
-      json::parse(to_json(model, {.target_accuracy = nan, .test_accuracy = {}, .seconds = nan}));
+  const json report = json::parse(
+      to_json(model, {.target_score = Score{0, 0, 5}, .test_score = {}, .seconds = nan}));
   EXPECT_TRUE(report.at("objective").is_null());
   EXPECT_TRUE(report.at("duality_gap").is_null());
   EXPECT_TRUE(report.at("marginal_error").at("target").is_null());
@@ -171,7 +177,10 @@ TEST(Report, summary_mentions_accuracy_and_status) {
   EXPECT_TRUE(contains(text, std::string(name(model.status.outcome)))) << text;
   EXPECT_TRUE(contains(text, model.status.reason)) << text;
   EXPECT_TRUE(contains(text, "87.50 % on the target")) << text;
-  EXPECT_TRUE(contains(text, "75.00 % on the test")) << text;
+  EXPECT_TRUE(contains(text, "75.00 % on the test points, of which 40 of 50 labels are known"))
+      << text;
+  const std::string unknown = summary(model, {.target_score = Score{0, 0, 5}});
+  EXPECT_TRUE(contains(unknown, "unknown on the target: no true label is known")) << unknown;
   EXPECT_TRUE(contains(text, "w-inverse")) << text;
   EXPECT_TRUE(contains(text, "1.50 s")) << text;
   EXPECT_EQ(text.back(), '\n');

@@ -234,7 +234,7 @@ TEST(Transport, WhatDoesNotFitTheMemoryIsMadeBlockByBlock) {
   const Matrix x = test::random_matrix(130, 20, 1), z = test::random_matrix(90, 20, 2);
   const Vector p = test::random_weights(130, 3), q = test::random_weights(90, 4);
   for (const double lambda : {5.0, 0.5}) {
-    Transport stored(p, q), streamed(p, q, {.memory = 1});
+    Transport stored(p, q), streamed(p, q, {.memory = 1e-9});
     stored.set_points(x, z);
     streamed.set_points(x, z);
     const TransportResult a = stored.solve(lambda), b = streamed.solve(lambda);
@@ -250,11 +250,11 @@ TEST(Transport, WhatDoesNotFitTheMemoryIsMadeBlockByBlock) {
 
 TEST(Transport, FloatsMeetTheirMarginalsToo) {
   const Matrix x = test::random_matrix(130, 20, 1), z = test::random_matrix(90, 20, 2);
-  for (const double memory : {1e9, 1.0})
+  for (const double memory : {1.0, 1e-9})
     for (const double lambda : {5.0, 0.5}) {
       Transport in_double(uniform(130), uniform(90));
       Transport in_float(uniform(130), uniform(90),
-                         {.precision = Precision::float32, .memory = memory});
+                         {.memory = memory, .precision = Precision::float32});
       in_double.set_points(x, z);
       in_float.set_points(x, z);
       const TransportResult a = in_double.solve(lambda);
@@ -300,7 +300,7 @@ TEST(Transport, StreamedTheSameBitsForEveryNumberOfThreads) {
     Matrix product;
     for (const int threads : {1, 2, 7}) {
       Transport problem(uniform(1000), uniform(400),
-                        {.threads = threads, .precision = precision, .memory = 1});
+                        {.threads = threads, .memory = 1e-9, .precision = precision});
       problem.set_points(x, z);
       EXPECT_TRUE(problem.solve(0.5, {.tolerance = 1e-5, .keep_going = {}}).converged);
       if (threads == 1) {

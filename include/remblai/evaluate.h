@@ -1,0 +1,29 @@
+// How many labels are right: the one way in which the library scores predictions.
+#pragma once
+
+#include <string>
+
+#include "remblai/domain.h"
+
+namespace remblai {
+
+/// The points whose true label is known, and those of them that were labelled right.
+struct Score {
+  Index scored = 0;
+  Index correct = 0;
+  Index unknown = 0;  ///< points without a known label; they do not count
+
+  bool known() const { return scored > 0; }
+
+  /// correct/scored, in [0, 1]; NaN when no label was known.
+  double accuracy() const;
+
+  /// "91.3 %" with so many digits after the point, or "unknown" when no label was known.
+  std::string percent(int digits = 1) const;
+};
+
+/// Compares labels one by one. A true label that is unknown_label (-1) is not scored, whatever was
+/// predicted. Throws Error when the lengths differ or are zero.
+Score evaluate(const Labels& predicted, const Labels& truth);
+
+}  // namespace remblai
