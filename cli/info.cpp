@@ -220,7 +220,7 @@ void describe_model(const std::string& path) {
                      : std::string("0: exact transport"));
   line("prepared", fmt::format("{}", name(model.options.preprocess)));
   line("steps", fmt::format("{} of at most {}", model.history.size(), model.options.steps));
-  line("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason));
+  line("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason()));
 }
 
 int run(const std::string& file) {

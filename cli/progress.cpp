@@ -216,12 +216,12 @@ Model fit_with_progress(const Problem& problem, const Options& options, bool qui
 int conclude(const Status& status, const std::string& missing) {
   if (Interrupt::requested()) {
     fmt::print(stderr, "stopped by {}: {}{}\n",
-               interrupt_signal == SIGINT ? "Ctrl-C" : "a request to terminate", status.reason,
+               interrupt_signal == SIGINT ? "Ctrl-C" : "a request to terminate", status.reason(),
                missing.empty() ? "" : "; not written: " + missing);
     return Exit::interrupted;
   }
   if (status.converged()) return Exit::success;
-  fmt::print(stderr, "warning: not converged: {}\n", status.reason);
+  fmt::print(stderr, "warning: not converged: {}\n", status.reason());
   return Exit::not_converged;
 }
 

@@ -11,20 +11,15 @@
 #include <map>
 #include <tuple>
 
-#include "base/linalg.h"
-#include "fit/alternation.h"
-#include "fit/space.h"
 #include "remblai/error.h"
 #include "remblai/evaluate.h"
+#include "remblai/fit_path.h"
 #include "remblai/io.h"
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
-#include "transport/pairs.h"
 
 namespace remblai::experiments {
 namespace {
-
-using linalg::Op;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
@@ -47,22 +42,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Of all points with the first `count` of them.
-Matrix inner_products(const Matrix& points, Index count) {
-  return linalg::multiply(points, points.topRows(count), Op::none, Op::transpose);
-}
-
-// |t - y|^2 up to |t|^2 for all targets t and the barycentres y of the first of them, from inner
-// products alone: y = sum_k w_k z_k, and t'y and y'y follow from t'z.
-Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
-  Matrix distances(products.rows(), weights.rows());
-  linalg::gemm(Op::none, products, Op::transpose, weights, -2, 0, distances);
-  const Vector squares =
-      -0.5 * distances.topRows(weights.cols()).transpose().cwiseProduct(weights).rowwise().sum();
-  distances.rowwise() += squares.transpose();
-  return distances;
 }
 
 // A learned metric may keep the ridge it has untuned.
@@ -91,48 +70,51 @@ class TaskRunner {
   Trial without_adaptation() const;
   const std::vector<Trial>& path(const Method& method, double ridge);
   std::vector<Trial> walk(const Method& method, double ridge);
-  void score(Trial& run, const Matrix& distances) const;
+  void score(Trial& run, const Labels& labels) const;
 
   const Settings& settings_;
   const std::function<bool()>& stop_;
-  Labels train_labels_, test_labels_;
-  Problem problem_;  // preprocessed
-  Space space_;
-  Matrix targets_;  // train, then test, in the coordinates of the space
+  const Split& split_;
+  FitPath fits_;
   std::map<Key, std::vector<Trial>> paths_;
 };
+
+Problem problem_of(const Split& split) {
+  Problem problem;
+  problem.source = split.source;
+  problem.target.points = split.train.points;
+  return problem;
+}
+
+Options one_thread(Options options) {
+  options.resources.threads = 1;  // the tasks share the cores
+  return options;
+}
 
 TaskRunner::TaskRunner(const Split& split, const Settings& settings,
                        const std::function<bool()>& stop)
     : settings_(settings),
       stop_(stop),
-      train_labels_(split.train.labels),
-      test_labels_(split.test.labels) {
-  const Scaler scaler = fit_scaler(settings.options.preprocess, split.source, split.train);
-  problem_.source = {scaler.apply(split.source.points), split.source.labels, {}};
-  problem_.target.points = scaler.apply(split.train.points);
-  space_ = make_shared_space(problem_, problem_.source.points, problem_.target.points);
-  // What lies outside the span is equally far from all mapped points: it changes no neighbour.
-  targets_.resize(split.train.size() + split.test.size(), space_.rank());
-  targets_ << space_.z, space_.frame.coordinates(scaler.apply(split.test.points));
-}
+      split_(split),
+      fits_(problem_of(split), one_thread(settings.options), split.test.points) {}
 
-// `distances` between all targets and the labelled points.
-void TaskRunner::score(Trial& run, const Matrix& distances) const {
-  const Labels labels = nearest_labels_by_distance(distances, problem_.source.labels,
-                                                   settings_.prediction.neighbours);
-  const Index train = train_labels_.size();
-  run.train_accuracy = evaluate(labels.head(train), train_labels_).accuracy();
-  run.test_accuracy = evaluate(labels.tail(test_labels_.size()), test_labels_).accuracy();
+// `labels` of the training half, then of the test half.
+void TaskRunner::score(Trial& run, const Labels& labels) const {
+  const Domain &train = split_.train, &test = split_.test;
+  run.train_accuracy = evaluate(labels.head(train.size()), train.labels).accuracy();
+  run.test_accuracy = evaluate(labels.tail(test.size()), test.labels).accuracy();
 }
 
 Trial TaskRunner::without_adaptation() const {
   const auto start = Clock::now();
   Trial run;
   run.lambda = run.ridge = none;
-  Matrix distances;
-  squared_distances(targets_, space_.x, distances);
-  score(run, distances);
+  const Scaler scaler =
+      fit_scaler(settings_.options.preprocess, split_.source, split_.train);
+  Matrix targets(split_.train.size() + split_.test.size(), split_.train.dimension());
+  targets << split_.train.points, split_.test.points;
+  score(run, nearest_labels(scaler.apply(split_.source.points), split_.source.labels,
+                            scaler.apply(targets), settings_.prediction.neighbours));
   run.seconds = seconds_since(start);
   return run;
 }
@@ -143,30 +125,21 @@ std::vector<Trial> TaskRunner::walk(const Method& method, double ridge) {
   options.prior = method.prior;
   const bool learned = method.metric == MetricChoice::learned;
   if (method.tunes_ridge) (learned ? options.ridge : options.prior_ridge) = ridge;
-  const bool euclidean = settings_.prediction.knn_metric == KnnMetric::euclidean;
-  auto start = Clock::now();  // what comes before the first run belongs to it
-  set_reference(space_, problem_, options);
-  Alternation alternation(space_, options, 1, Diagnostics::brief,
-                          [this](const Progress&) { return !stop_(); });
   std::vector<Trial> runs;
-  Matrix targets = targets_;  // in the metric of the neighbour rule
-  Matrix products;            // of all targets with those that were fitted
   const std::vector<double> exact{0};
   for (const double lambda : method.kind == Kind::exact ? exact : settings_.lambdas) {
-    alternation.run(lambda);
-    if (alternation.status().outcome == Outcome::stopped) throw Stopped();
+    const auto start = Clock::now();
+    options.lambda = lambda;
+    fits_.fit(options, [this](const Progress&) { return !stop_(); });
     Trial run;
     run.lambda = lambda;
     run.ridge = ridge;
-    run.outcome = alternation.status().outcome;
-    if (!euclidean && (learned || runs.empty())) targets = alternation.embed(targets_);
-    if (learned || runs.empty()) products = inner_products(targets, space_.z.rows());
-    if (run.outcome != Outcome::diverged)
-      score(run, distances_to_barycentres(products, alternation.conditionals()));
-    for (const Step& step : alternation.history()) run.passes += step.inner_iterations;
-    run.steps = static_cast<int>(alternation.history().size());
+    run.outcome = fits_.status().outcome;
+    if (run.outcome == Outcome::stopped) throw Stopped();
+    if (run.outcome != Outcome::diverged) score(run, fits_.labels(settings_.prediction));
+    for (const Step& step : fits_.history()) run.passes += step.inner_iterations;
+    run.steps = static_cast<int>(fits_.history().size());
     run.seconds = seconds_since(start);
-    start = Clock::now();
     runs.push_back(run);
   }
   return runs;

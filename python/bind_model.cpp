@@ -167,7 +167,7 @@ void bind_model(nb::module_& core) {
           "status", [](const Model& m) { return std::string(name(m.status.outcome)); },
           "converged, iteration-limit, stopped or diverged")
       .def_prop_ro(
-          "reason", [](const Model& m) { return with_keywords(m.status.reason); },
+          "reason", [](const Model& m) { return with_keywords(m.status.reason()); },
           "what happened and what to change, in a sentence")
       .def_prop_ro("exact", exact_of,
                    "(source, target, amount) of the plan when lambda = 0, else None")
@@ -252,7 +252,7 @@ void bind_model(nb::module_& core) {
       .def("__repr__", [](const Model& m) {
         return fmt::format("<remblai.Model: {} source and {} target points of {} features; {}>",
                            m.source.size(), m.target.size(), m.source.dimension(),
-                           with_keywords(m.status.reason));
+                           with_keywords(m.status.reason()));
       });
   bind_predictor(core);
   bind_evaluate(core);

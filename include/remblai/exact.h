@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "remblai/resources.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -21,8 +22,12 @@ struct ExactPlan {
   double gap = 0;            ///< cost - <p, f> - <q, g>, at most about 1e-10 of the largest cost
 };
 
+/// Throws Error when an exact plan between m and n points needs more memory than there is, or than
+/// the resources allow. Allocates nothing.
+void require_exact_memory(Index m, Index n, const Resources& resources = {});
+
 /// Weights as in a Domain: not negative, normalised here. Costs, less what is common to a row or a
-/// column, are rounded to 2^-40 of the largest one and weights to 2^-50, because the method is
+/// column, are rounded to 2^-40 of the largest one and weights to 2^-50 (a positive one to no less), because the method is
 /// exact on integers only. O(m n) memory. Cannot be stopped on the way.
 ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
                           const Vector& target_weights);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "remblai/domain.h"
+#include "remblai/error.h"
 #include "remblai/exact.h"
 #include "remblai/metric.h"
 #include "remblai/options.h"
@@ -19,14 +20,16 @@ namespace remblai {
 /// the units of the data and the prior.
 struct Step {
   int step = 0;  ///< from 1
-  /// transport_cost + prior_term + ridge_term - lambda entropy. Never rises when the inner solves
-  /// are tight and the geodesic weight is 1/2.
+  /// transport_cost + relaxation + prior_term + ridge_term - lambda entropy. Never rises when the
+  /// inner solves are tight and the geodesic weight is 1/2.
   double objective = 0;
   double transport_cost = 0;  ///< <G, cost> = <A, C>
   double entropy = 0;         ///< -sum G ln G
+  /// What relaxed marginals add: tau KL(sums | weights) of a relaxed side, and lambda (1 - mass).
+  double relaxation = 0;
   double prior_term = 0;      ///< <A^-1, D>; 0 for a fixed metric
   double ridge_term = 0;      ///< eps trace(A); 0 for a fixed metric
-  double source_error = 0;    ///< L1 error of the row sums
+  double source_error = 0;    ///< L1 error of the row sums, as in TransportResult
   double target_error = 0;    ///< L1 error of the column sums
   double duality_gap = 0;     ///< upper bound for the transport problem of this step, >= 0
   // These three cost as much as the metric step: they are NaN but for the last step of a run that
@@ -39,7 +42,8 @@ struct Step {
   /// Root mean square of the relative changes of squared distances between source and target points
   /// (at most 256 x 256 of them); 0 at the first step. The alternation ends when it is small.
   double distance_change = 0;
-  int inner_iterations = 0;  ///< passes over the matrix
+  int inner_iterations = 0;  ///< passes over the matrix, those of a rejected metric included
+  int rejected = 0;          ///< accelerated metrics that were taken back before this one: 0 or 1
   bool inner_converged = false;
   double seconds = 0;
 };
@@ -51,7 +55,10 @@ constexpr std::array<std::string_view, 4> names(Outcome) {
 
 struct Status {
   Outcome outcome = Outcome::diverged;
-  std::string reason;  ///< one sentence for a person: what happened and what to change
+  Message message;  ///< what happened and what to change
+
+  /// The message in the words of C++; front ends spell it with the names their users know.
+  std::string reason() const { return message.text(); }
 
   bool converged() const { return outcome == Outcome::converged; }
 };

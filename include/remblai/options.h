@@ -51,13 +51,8 @@ constexpr std::string_view name(Enum value) {
   return names(value)[static_cast<std::size_t>(value)];
 }
 
-<<<<<<< HEAD
-/// One of the choices that have a name, or a matrix of the caller's own in place of them. There is no
-/// second place for the matrix, so one that was given cannot be overlooked.
-=======
 /// One of the choices that have a name, or a matrix of the caller's own in place of them. There is
 /// no second place for the matrix, so one that was given cannot be overlooked.
->>>>>>> 5c03792e5ea02efcd63195cabb902dbe40b6e201
 template <class Choice>
 class ChoiceOrMatrix {
  public:
@@ -88,6 +83,8 @@ struct Options {
   double prior_ridge = 1e-3;
   double lambda = 0.2;
   Unit lambda_unit = Unit::relative;
+  double relax_source = 0;
+  double relax_target = 0;
   double ridge = 0.1;
   Unit ridge_unit = Unit::relative;
   double geodesic = 0.5;
@@ -109,18 +106,19 @@ struct Options {
 /// Options or const Options; a field is a double, an int, one of the enums above or a
 /// ChoiceOrMatrix of one.
 template <class OptionsType, class Visitor>
-<<<<<<< HEAD
-  requires std::same_as<std::remove_const_t<OptionsType>, Options>
-=======
 requires std::same_as<std::remove_const_t<OptionsType>, Options>
->>>>>>> 5c03792e5ea02efcd63195cabb902dbe40b6e201
 void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("metric", o.metric, "ground metric: learned from the data, or fixed");
   visit("prior", o.prior, "prior D of the learned metric");
   visit("prior-ridge", o.prior_ridge, "ridge that makes W definite, times trace(W)/d");
   visit("lambda", o.lambda, "entropy weight; 0 is exact transport");
   visit("lambda-unit", o.lambda_unit,
-        "relative: times the mean cost under the first metric; absolute: in units of the cost");
+        "relative: times the mean cost between the centred clouds under the first metric; absolute: "
+        "in units of the cost");
+  visit("relax-source", o.relax_source,
+        "weight, in the unit of lambda, of KL(row sums of the plan | source weights), which takes "
+        "the place of exact row sums; 0 keeps them exact");
+  visit("relax-target", o.relax_target, "the same for the column sums and the target weights");
   visit("ridge", o.ridge, "ridge on the second moment C");
   visit("ridge-unit", o.ridge_unit, "relative: times trace(C0)/d; absolute: as it is");
   visit("geodesic", o.geodesic, "weight t in A = C^-1 #_t D, between 0 and 1");

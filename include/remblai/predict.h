@@ -30,11 +30,7 @@ struct PredictOptions {
 
 /// Calls visit(name, field, help) for every option, as for_each_option of Options does.
 template <class OptionsType, class Visitor>
-<<<<<<< HEAD
-  requires std::same_as<std::remove_const_t<OptionsType>, PredictOptions>
-=======
 requires std::same_as<std::remove_const_t<OptionsType>, PredictOptions>
->>>>>>> 5c03792e5ea02efcd63195cabb902dbe40b6e201
 void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");

@@ -100,9 +100,10 @@ bool Alternation::rises(const Step& record) const {
 Step Alternation::plan_step() {
   const Options& options = parts_.options;
   const MetricLearner& learner = parts_.learner;
-  const Matrix x = learner.embed(parts_.space.x), z = learner.embed(parts_.space.z);
-  watch_.look(x, z);
-  parts_.planner.set_points(x, z);
+  if (learner.learns()) {
+    watch_.look(learner.x(), learner.z());
+    parts_.planner.set_points(learner.x(), learner.z());
+  }
   // Before the last step the plan needs to be only as good as the metric it leads to.
   const bool loose = !last_step() && options.inner == InnerTolerance::adaptive;
   const double tolerance =

@@ -19,7 +19,7 @@ struct Parts {
   const Space& space;
   const Options& options;
   MetricLearner& learner;
-  Planner& planner;  ///< prepared for the lambda of the run
+  Planner& planner;  ///< prepared for the lambda of the run; has the costs of a fixed metric
 };
 
 /// How a run begins and whom it tells.

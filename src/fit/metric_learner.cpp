@@ -24,7 +24,8 @@ Eigen::Map<const Vector> entries(const Matrix& a) {
 }  // namespace
 
 MetricLearner::MetricLearner(const Space& space, const Options& options)
-    : learns_(options.metric == MetricChoice::learned),
+    : space_(space),
+      learns_(options.metric == MetricChoice::learned),
       ridge_unit_(options.ridge_unit),
       given_ridge_(options.ridge),
       metric_{space.frame, {}, 1, 1} {
@@ -46,6 +47,12 @@ void MetricLearner::fix_metric(const SpanMatrix& a) {
   metric_.factor = a.lower.transpose();
   metric_.outside = a.outside;
   metric_.unit = a.scale * metric_.frame.length * metric_.frame.length;
+  place_points();
+}
+
+void MetricLearner::place_points() {
+  x_ = embed(space_.x);
+  z_ = embed(space_.z);
 }
 
 // The first moment fixes the ridge and the first metric.
@@ -75,6 +82,8 @@ void MetricLearner::prepare(const Space& space, const Options& options, SpanMatr
   // A ridge too small for the data is the caller's to mend; later on it is a status.
   if (!learn_plain(first_moment_)) throw Error(singular());
   first_ = learned_;
+  first_x_ = x_;
+  first_z_ = z_;
 }
 
 void MetricLearner::restart(bool accelerate) {
@@ -116,6 +125,12 @@ bool MetricLearner::learn_plain(const Matrix& moment) {
   metric_.factor = learned_.factor;
   metric_.outside = learned_.outside;
   used_ = moment;
+  if (again) {
+    x_ = first_x_;
+    z_ = first_z_;
+  } else {
+    place_points();
+  }
   return true;
 }
 

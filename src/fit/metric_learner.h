@@ -1,6 +1,8 @@
 // The metric of an alternation: fixed, or made anew from the moment of each plan.
 #pragma once
 
+#include <memory>
+
 #include "fit/metric_step.h"
 #include "remblai/error.h"
 #include "transport/anderson.h"
@@ -37,6 +39,8 @@ class MetricLearner {
 
   /// Points in the coordinates of the space, so that costs are `unit` times squared distances.
   Matrix embed(const Matrix& coordinates) const;
+  const Matrix& x() const { return x_; }  ///< the source points of the space, embedded
+  const Matrix& z() const { return z_; }  ///< the target points
   double unit() const { return metric_.unit; }
   const Metric& metric() const { return metric_; }
 
@@ -60,7 +64,9 @@ class MetricLearner {
   void fix_metric(const SpanMatrix& a);
   void prepare(const Space& space, const Options& options, SpanMatrix prior);
   bool learn_plain(const Matrix& moment);
+  void place_points();
 
+  const Space& space_;
   bool learns_;
   Unit ridge_unit_;
   double given_ridge_;
@@ -70,6 +76,7 @@ class MetricLearner {
   std::unique_ptr<MetricStep> step_;
   Metric metric_;
   LearnedMetric first_, learned_;
+  Matrix x_, z_, first_x_, first_z_;
   Matrix used_;  // the moment that the metric at hand was made from
   Anderson memory_{1};
   bool accelerate_ = false, accelerated_ = false;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "remblai/error.h"
 
@@ -33,6 +34,15 @@ void Options::validate() const {
   require(not_negative(prior_ridge), "prior-ridge", prior_ridge, "a finite number, 0 or more");
   require(not_negative(lambda), "lambda", lambda,
           "a finite number, 0 or more (0: exact transport)");
+  for (const auto& [name, tau] : {std::pair("relax-source", relax_source),
+                                  std::pair("relax-target", relax_target)}) {
+    require(not_negative(tau), name, tau, "a finite number, 0 or more (0: exact sums)");
+    if (tau > 0 && lambda == 0)
+      throw Error({.field = name,
+                   .value = fmt::format("{}", tau),
+                   .problem = "needs an entropic plan",
+                   .remedy = "give a positive $lambda"});
+  }
   require(not_negative(ridge), "ridge", ridge, "a finite number, 0 or more");
   require(geodesic > 0 && geodesic < 1, "geodesic", geodesic, "between 0 and 1, both excluded");
   require(steps >= 1, "steps", steps, "1 or more");

@@ -1,24 +1,24 @@
 // Barycentric maps: averages of the other domain under the conditional distributions of the plan.
 #include "remblai/map.h"
 
-#include "model/conditional.h"
+#include "model/coupling.h"
 
 namespace remblai {
 namespace {
 
 Matrix map_points(const Model& model, Direction direction, const MatrixView& points) {
   require_finite(points, "points");
-  return model.scaler.undo(barycentres(model, direction, model.scaler.apply(points)));
+  return model.scaler.undo(coupling_of(model)->new_barycentres(direction, model.scaler.apply(points)));
 }
 
 }  // namespace
 
 Matrix map(const Model& model) {
-  return model.scaler.undo(own_barycentres(model, Direction::forward));
+  return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::forward));
 }
 
 Matrix map_back(const Model& model) {
-  return model.scaler.undo(own_barycentres(model, Direction::backward));
+  return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward));
 }
 
 Matrix map(const Model& model, const MatrixView& points) {

@@ -154,7 +154,7 @@ Model read_model(const Arrays& arrays) {
   if (const Json& residual = meta.at("fixed_point_residual"); residual.is_number())
     model.fixed_point_residual = residual;
   model.status = {enum_from<Outcome>(meta.at("status").get<std::string>()),
-                  meta.at("reason").get<std::string>()};
+                  {.problem = meta.at("reason").get<std::string>()}};
   if (meta.contains("features")) meta.at("features").get_to(model.features);
   require_consistent(model);
   return model;
@@ -188,7 +188,7 @@ void save(const Model& model, const std::string& path) {
                {"version", version()},
                {"options", options_json(model.options)},
                {"status", name(model.status.outcome)},
-               {"reason", model.status.reason},
+               {"reason", model.status.reason()},
                {"fixed_point_residual", number(model.fixed_point_residual)},
                {"history", history_json(model.history)}};
   if (!model.features.empty()) meta["features"] = model.features;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/linalg.h"
-#include "model/conditional.h"
+#include "model/coupling.h"
 #include "remblai/error.h"
-#include "transport/pairs.h"
+#include "transport/ground_cost.h"
 
 namespace remblai {
 namespace {
@@ -67,8 +67,8 @@ void visit_nearest(const Matrix& distances, int neighbours, const Visit& visit) 
   }
 }
 
-// Squared distances of points to labelled ones, some rows of them at a time: visit(first,
-// distances).
+// Squared distances of points to labelled ones, up to a constant for each point, some rows of them
+// at a time: visit(first, distances).
 template <class Visit>
 void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix& points,
                      const Visit& visit) {
@@ -80,16 +80,10 @@ void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix&
   require_finite(labelled, "labelled points");
   require_finite(points, "points");
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
-  // Measured from the middle of the labelled points, so that no digits are lost far from zero.
-  const Eigen::RowVectorXd centre =
-      Eigen::RowVectorXd::Constant(labelled.rows(), 1.0 / static_cast<double>(labelled.rows())) *
-      labelled;
-  const Matrix centred = labelled.rowwise() - centre;
-  Matrix distances;
   for (Index first = 0; first < points.rows(); first += block) {
     const Index count = std::min(block, points.rows() - first);
-    squared_distances(points.middleRows(first, count).rowwise() - centre, centred, distances);
-    visit(first, distances);
+    visit(first, GroundCost::between_points(points.middleRows(first, count), labelled)
+                     .relative_block(0, count));
   }
 }
 
@@ -146,7 +140,7 @@ Predictor::Predictor(const Model& model, const PredictOptions& options)
   require_labels(model);
   const std::vector<Index> rows = positive_entries(model.source.weights);
   options.validate(static_cast<Index>(rows.size()));
-  mapped_ = seen(own_barycentres(model, Direction::forward)(rows, Eigen::all));
+  mapped_ = seen(coupling_of(model)->own_barycentres(Direction::forward)(rows, Eigen::all));
   labels_ = model.source.labels(rows);
 }
 
@@ -189,7 +183,7 @@ ClassShares propagate(const Model& model, const MatrixView& points) {
   for (Index i = 0; i < members.rows(); ++i)
     members(i, classes.places[static_cast<std::size_t>(i)]) = 1;
   out.shares.resize(points.rows(), out.classes.size());
-  visit_conditionals(model, Direction::backward, model.scaler.apply(points),
+  coupling_of(model)->visit_new(Direction::backward, model.scaler.apply(points),
                      [&](Index first, const Matrix& weights) {
                        out.shares.middleRows(first, weights.rows()) =
                            linalg::multiply(weights, members);

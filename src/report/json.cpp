@@ -15,6 +15,7 @@ void for_each_field(StepType& s, Visitor&& visit) {
   visit("objective", s.objective);
   visit("transport_cost", s.transport_cost);
   visit("entropy", s.entropy);
+  visit("relaxation", s.relaxation);
   visit("prior_term", s.prior_term);
   visit("ridge_term", s.ridge_term);
   visit("source_error", s.source_error);
@@ -25,6 +26,7 @@ void for_each_field(StepType& s, Visitor&& visit) {
   visit("distance_change", s.distance_change);
   visit("condition", s.condition);
   visit("inner_iterations", s.inner_iterations);
+  visit("rejected", s.rejected);
   visit("inner_converged", s.inner_converged);
   visit("seconds", s.seconds);
 }
@@ -85,7 +87,9 @@ Json options_json(const PredictOptions& options) {
 Options options_from(const Json& json) {
   Options options;
   for_each_option(
-      options, [&](const char* key, auto& value, const char*) { read_value(json.at(key), value); });
+      options, [&](const char* key, auto& value, const char*) {
+        if (json.contains(key)) read_value(json.at(key), value);  // older files have fewer options
+      });
   return options;
 }
 
@@ -104,7 +108,9 @@ std::vector<Step> history_from(const Json& json) {
   std::vector<Step> history;
   for (const Json& record : json) {
     Step step;
-    for_each_field(step, [&](const char* key, auto& value) { read_value(record.at(key), value); });
+    for_each_field(step, [&](const char* key, auto& value) {
+      if (record.contains(key)) read_value(record.at(key), value);  // older files have fewer fields
+    });
     history.push_back(step);
   }
   return history;

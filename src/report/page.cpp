@@ -86,7 +86,7 @@ Json facts(const Model& model, const Report& report) {
     if (std::isfinite(last.condition))
       add("condition number of the metric", fmt::format("{:.3g}", last.condition));
   }
-  add("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason));
+  add("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason()));
   if (report.seconds > 0) add("time", fmt::format("{:.2f} s", report.seconds));
   for (const auto& [what, file] : report.inputs) add("file: " + what, file);
   return table_block("Settings and files", {"what", "value"}, rows);

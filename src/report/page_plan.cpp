@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/linalg.h"
-#include "model/conditional.h"
+#include "model/coupling.h"
 #include "report/page_data.h"
 
 namespace remblai {
@@ -120,38 +120,24 @@ PlanView view_plan(const Model& model, const Labels& target_labels, const PlanLi
   }
   const auto row_of = [&](Index i) { return view.source_classes.index(model.source.labels[i]); };
   std::vector<Pair> largest;
-  if (model.lambda == 0) {
-    view.rows = static_cast<Index>(positive_entries(model.source.weights).size());
-    for (const Mass& mass : model.exact) {
-      const Pair pair{mass.source, mass.target, mass.amount,
-                      mass.amount / model.source.weights[mass.source]};
-      if (classes)
-        view.mass(row_of(mass.source), view.target_classes.index(target_labels[mass.target])) +=
-            mass.amount;
-      largest.push_back(pair);
+  const std::vector<Index> rows = sampled_by_class(model.source, view.source_classes, limits.rows);
+  view.rows = static_cast<Index>(rows.size());
+  const Matrix belongs = classes ? members(target_labels, view.target_classes) : Matrix();
+  const std::unique_ptr<Coupling> coupling = coupling_of(model);
+  const Vector masses = coupling->masses(Direction::forward);
+  coupling->visit_own(Direction::forward, rows, [&](Index first, const Matrix& weights) {
+    const Matrix sums = classes ? linalg::multiply(weights, belongs) : Matrix();
+    for (Index k = 0; k < weights.rows(); ++k) {
+      const Index i = rows[static_cast<std::size_t>(first + k)];
+      if (classes) view.mass.row(row_of(i)) += masses[i] * sums.row(k);
+      add_largest(weights.row(k), i, masses[i], limits.pairs, largest);
     }
-  } else {
-    const std::vector<Index> rows =
-        sampled_by_class(model.source, view.source_classes, limits.rows);
-    view.rows = static_cast<Index>(rows.size());
-    const Matrix belongs = classes ? members(target_labels, view.target_classes) : Matrix();
-    const Matrix points = model.source.points(rows, Eigen::all);
-    visit_conditionals(model, Direction::forward, points, [&](Index first, const Matrix& weights) {
-      const Matrix sums = classes ? linalg::multiply(weights, belongs) : Matrix();
-      for (Index k = 0; k < weights.rows(); ++k) {
-        const Index i = rows[static_cast<std::size_t>(first + k)];
-        const double mass = model.source.weights[i];
-        if (classes) view.mass.row(row_of(i)) += mass * sums.row(k);
-        add_largest(weights.row(k), i, mass, limits.pairs, largest);
-      }
-    });
-    // What stands for a class weighs as much as the class.
-    Vector whole = Vector::Zero(view.mass.rows());
-    for (Index i = 0; classes && i < model.source.size(); ++i)
-      whole[row_of(i)] += model.source.weights[i];
-    for (Index k = 0; k < view.mass.rows(); ++k)
-      if (const double seen = view.mass.row(k).sum(); seen > 0) view.mass.row(k) *= whole[k] / seen;
-  }
+  });
+  // What stands for a class weighs as much as the class.
+  Vector whole = Vector::Zero(view.mass.rows());
+  for (Index i = 0; classes && i < model.source.size(); ++i) whole[row_of(i)] += masses[i];
+  for (Index k = 0; k < view.mass.rows(); ++k)
+    if (const double seen = view.mass.row(k).sum(); seen > 0) view.mass.row(k) *= whole[k] / seen;
   if (const double total = view.mass.sum(); total > 0) view.mass /= total;
   view.pairs = strongest(std::move(largest), limits.pairs);
   return view;

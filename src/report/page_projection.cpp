@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/linalg.h"
-#include "model/conditional.h"
+#include "model/coupling.h"
 #include "report/page_data.h"
 
 namespace remblai {
@@ -24,9 +24,7 @@ Projection project(const Model& model, Index most_points) {
   view.source = sampled_rows(model.source.weights, most_points);
   view.target = sampled_rows(model.target.weights, most_points);
   const Matrix source = model.source.points(view.source, Eigen::all);
-  view.mapped = model.lambda > 0
-                    ? barycentres(model, Direction::forward, source)
-                    : Matrix(own_barycentres(model, Direction::forward)(view.source, Eigen::all));
+  view.mapped = coupling_of(model)->own_barycentres(Direction::forward, view.source);
   Matrix x = model.metric.embed(source);
   Matrix z = model.metric.embed(model.target.points(view.target, Eigen::all));
   Matrix moved = model.metric.embed(view.mapped);

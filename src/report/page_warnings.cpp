@@ -107,7 +107,7 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
 
 /// The reason of a status says what to change, too.
 void warn_of_the_end(const Model& model, std::vector<Warning>& list) {
-  const std::string reason = model.status.reason + ".";
+  const std::string reason = model.status.reason() + ".";
   switch (model.status.outcome) {
     case Outcome::converged:
       return;

@@ -20,13 +20,15 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Weights as multiples of 2^-50 that add up to 2^50; rounding goes to the largest weight.
+// Weights as multiples of 2^-50 that add up to 2^50; rounding goes to the largest weight. A positive
+// weight keeps a unit, so that its point has a row in the plan.
 Integers whole_weights(const Vector& weights) {
   constexpr std::int64_t total = std::int64_t{1} << 50;
   Integers whole(static_cast<std::size_t>(weights.size()));
   std::int64_t sum = 0;
   for (Index i = 0; i < weights.size(); ++i) {
-    const std::int64_t amount = std::llround(weights[i] * static_cast<double>(total));
+    std::int64_t amount = std::llround(weights[i] * static_cast<double>(total));
+    if (amount == 0 && weights[i] > 0) amount = 1;
     whole[static_cast<std::size_t>(i)] = amount;
     sum += amount;
   }
@@ -36,6 +38,20 @@ Integers whole_weights(const Vector& weights) {
 
 }  // namespace
 
+void require_exact_memory(Index m, Index n, const Resources& resources) {
+  constexpr double bytes_per_pair = 80;
+  const double needed = bytes_per_pair * static_cast<double>(m) * static_cast<double>(n);
+  double there = available_memory();
+  if (resources.memory > 0) there = std::min(there, resources.memory_bytes());
+  if (m <= std::numeric_limits<int>::max() / n && needed <= there) return;
+  throw Error({.field = "lambda",
+               .value = "0",
+               .problem = fmt::format("(exact transport) between {} and {} points needs {:.1f} GiB, "
+                                      "more than there is",
+                                      m, n, needed / 0x1p30),
+               .remedy = "give a positive $lambda or fewer points"});
+}
+
 ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
                           const Vector& target_weights) {
   const Index m = cost.rows(), n = cost.cols();
@@ -44,13 +60,12 @@ ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
         fmt::format("cost: {} x {} for {} source and {} target weights; the sizes must agree", m, n,
                     source_weights.size(), target_weights.size()));
   require_finite(cost, "cost");
-  constexpr double bytes_per_pair = 80;
-  const double needed = bytes_per_pair * static_cast<double>(m) * static_cast<double>(n);
-  if (m > std::numeric_limits<int>::max() / n || needed > available_memory())
-    throw Error(
-        fmt::format("lambda: 0 (exact transport) between {} and {} points needs {:.1f} GiB, more "
-                    "than there is; give a positive lambda or fewer points",
-                    m, n, needed / 0x1p30));
+  require_exact_memory(m, n);
+  if (cost.cwiseAbs().maxCoeff() > 1e300)
+    throw Error({.field = "cost",
+                 .value = fmt::format("{:.1e}", cost.cwiseAbs().maxCoeff()),
+                 .problem = "is too large: differences of such costs overflow",
+                 .remedy = "rescale the costs"});
   const Domain sources{Matrix::Zero(m, 1), {}, source_weights};
   const Domain targets{Matrix::Zero(n, 1), {}, target_weights};
   sources.validate("source");

@@ -3,6 +3,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/linalg.h"
@@ -67,14 +68,17 @@ void GroundCost::add_terms(const Matrix& left, const Matrix& right) {
   range_ += largest_length(left) * largest_length(right);
 }
 
-Matrix GroundCost::block(Index first, Index count) const {
+Matrix GroundCost::relative_block(Index first, Index count) const {
   if (dense_) return matrix_.middleRows(first, count);
   Matrix costs(count, columns());
   linalg::rows_times_transpose(u_, first, v_, -2, costs);
-  for (Index i = 0; i < count; ++i) {
-    costs.row(i) += beta_.transpose();
-    costs.row(i).array() += alpha_[first + i];
-  }
+  costs.rowwise() += beta_.transpose();
+  return costs;
+}
+
+Matrix GroundCost::block(Index first, Index count) const {
+  Matrix costs = relative_block(first, count);
+  if (!dense_) costs.colwise() += alpha_.segment(first, count);
   return costs;
 }
 

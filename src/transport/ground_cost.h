@@ -42,6 +42,10 @@ class GroundCost {
   /// The costs of `count` rows from `first` on, count x n. O(count n k).
   Matrix block(Index first, Index count) const;
 
+  /// The same up to a constant in each row, alpha, which may drown the rest when a point is far
+  /// away: enough for neighbours and for conditional distributions.
+  Matrix relative_block(Index first, Index count) const;
+
   /// The costs of one column.
   Vector column(Index j) const;
 

@@ -90,7 +90,7 @@ void expect_same(const Model& a, const Model& b) {
   ASSERT_EQ(a.history.size(), b.history.size());
   for (std::size_t k = 0; k < a.history.size(); ++k) expect_same(a.history[k], b.history[k]);
   EXPECT_EQ(a.status.outcome, b.status.outcome);
-  EXPECT_EQ(a.status.reason, b.status.reason);
+  EXPECT_EQ(a.status.reason(), b.status.reason());
 }
 
 class ModelIo : public io::test::IoTest {

@@ -175,7 +175,7 @@ TEST(Report, summary_mentions_accuracy_and_status) {
   const Model model = small_model();
   const std::string text = summary(model, full_report());
   EXPECT_TRUE(contains(text, std::string(name(model.status.outcome)))) << text;
-  EXPECT_TRUE(contains(text, model.status.reason)) << text;
+  EXPECT_TRUE(contains(text, model.status.reason())) << text;
   EXPECT_TRUE(contains(text, "87.50 % on the target")) << text;
   EXPECT_TRUE(contains(text, "75.00 % on the test points, of which 40 of 50 labels are known"))
       << text;

@@ -1,0 +1,127 @@
+// A session whose targets are placed once, and labelled by inner products alone.
+#include "remblai/fit_path.h"
+
+#include "base/linalg.h"
+#include "fit/session.h"
+#include "remblai/error.h"
+
+namespace remblai {
+namespace {
+
+using linalg::Op;
+
+// |t - y|^2 up to |t|^2 for all targets t and the barycentres y = sum_k w_k z_k of the first of them,
+// from inner products alone: t'y and y'y follow from t'z.
+Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
+  Matrix distances(products.rows(), weights.rows());
+  linalg::gemm(Op::none, products, Op::transpose, weights, -2, 0, distances);
+  const Vector squares =
+      -0.5 * distances.topRows(weights.cols()).transpose().cwiseProduct(weights).rowwise().sum();
+  distances.rowwise() += squares.transpose();
+  return distances;
+}
+
+}  // namespace
+
+struct FitPath::State {
+  State(const Problem& problem, const Options& options, const MatrixView& points)
+      : session(problem, options, Span::with_origin), common(options) {
+    require_finite(points, "points");
+    targets = session.scaler().apply(problem.target.points);
+    further = points.rows() > 0 ? session.scaler().apply(points) : Matrix(0, targets.cols());
+  }
+
+  // Inner products, in the metric of the neighbour rule, of all targets with those of positive
+  // weight. They stay the same while a fixed metric does.
+  const Matrix& inner_products(KnnMetric metric);
+
+  Session session;
+  Options common;
+  Matrix targets, further;   // preprocessed
+  std::vector<Index> order;  // of the targets: those of positive weight, then the others
+  Matrix placed;             // coordinates of the targets in this order, then of the further points
+  const Space* placed_in = nullptr;
+  Matrix products;
+  int products_version = -1;  // of the metric
+  KnnMetric products_metric = KnnMetric::model;
+};
+
+// What lies outside the span is equally far from all mapped points: it changes no neighbour.
+const Matrix& FitPath::State::inner_products(KnnMetric metric) {
+  const Space& space = session.space();
+  if (placed_in != &space) {
+    order = space.target_rows;
+    for (Index j = 0, next = 0; j < targets.rows(); ++j) {
+      const bool moved = next < space.z.rows() && order[static_cast<std::size_t>(next)] == j;
+      if (moved) ++next;
+      else order.push_back(j);
+    }
+    Matrix all(targets.rows() + further.rows(), targets.cols());
+    all << targets(order, Eigen::all), further;
+    placed = space.frame.coordinates(all);
+    placed_in = &space;
+    products_version = -1;
+  }
+  if (products_version == session.metric_version() && products_metric == metric) return products;
+  const Matrix seen = metric == KnnMetric::euclidean ? placed : session.learner().embed(placed);
+  products = linalg::multiply(seen, seen.topRows(space.z.rows()), Op::none, Op::transpose);
+  products_version = session.metric_version();
+  products_metric = metric;
+  return products;
+}
+
+FitPath::FitPath(const Problem& problem, const Options& options, const MatrixView& points)
+    : state_(std::make_unique<State>(problem, options, points)) {}
+FitPath::~FitPath() = default;
+FitPath::FitPath(FitPath&&) noexcept = default;
+FitPath& FitPath::operator=(FitPath&&) noexcept = default;
+
+void FitPath::fit(const Options& options, const Callback& callback) {
+  Options whole = options;
+  whole.preprocess = state_->common.preprocess;
+  whole.resources = state_->common.resources;
+  state_->session.fit(whole, {.diagnostics = Diagnostics::brief, .callback = callback});
+}
+
+const std::vector<Step>& FitPath::history() const {
+  return state_->session.history();
+}
+const Status& FitPath::status() const {
+  return state_->session.status();
+}
+Model FitPath::model() const {
+  return state_->session.model();
+}
+
+Labels FitPath::labels(const PredictOptions& options) const {
+  const Session& session = state_->session;
+  if (session.source_labels().size() == 0)
+    throw Error({.field = "source labels",
+                 .value = {},
+                 .problem = "there are none to carry over",
+                 .remedy = "give a label for each source point"});
+  const Space& space = session.space();
+  Matrix plan = session.planner().plan();
+  const Vector sums = plan.rowwise().sum();
+  plan = sums.cwiseInverse().asDiagonal() * plan;
+  const Labels found = nearest_labels_by_distance(
+      distances_to_barycentres(state_->inner_products(options.knn_metric), plan),
+      session.source_labels()(space.source_rows), options.neighbours);
+  Labels labels = found;
+  for (std::size_t k = 0; k < state_->order.size(); ++k)
+    labels[state_->order[k]] = found[static_cast<Index>(k)];
+  return labels;
+}
+
+void fit_path(const Problem& problem, std::span<const Options> grid,
+              const std::function<bool(std::size_t place, const FitPath& fit)>& visit,
+              const MatrixView& points) {
+  if (grid.empty()) return;
+  FitPath path(problem, grid.front(), points);
+  for (std::size_t place = 0; place < grid.size(); ++place) {
+    path.fit(grid[place]);
+    if (!visit(place, path)) return;
+  }
+}
+
+}  // namespace remblai

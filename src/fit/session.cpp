@@ -1,0 +1,206 @@
+// Checks and prepares a problem, runs the alternation and puts what it reached into a Model.
+#include "fit/session.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "base/linalg.h"
+#include "model/coupling.h"
+#include "remblai/error.h"
+#include "remblai/threads.h"
+
+namespace remblai {
+namespace {
+
+constexpr double tiny = std::numeric_limits<double>::min();
+
+void validate(const Problem& problem, const Options& options) {
+  options.validate();
+  problem.source.validate("source");
+  problem.target.validate("target");
+  if (problem.source.dimension() != problem.target.dimension())
+    throw Error({.field = "target",
+                 .value = fmt::format("points of {} coordinates", problem.target.dimension()),
+                 .problem = fmt::format("do not fit a source of {}", problem.source.dimension()),
+                 .remedy = "both need the same features (are points in columns? then transpose)"});
+  if (!problem.features.empty() &&
+      static_cast<Index>(problem.features.size()) != problem.source.dimension())
+    throw Error({.field = "features",
+                 .value = fmt::format("{} names", problem.features.size()),
+                 .problem = fmt::format("for {} coordinates", problem.source.dimension()),
+                 .remedy = "give one name a coordinate"});
+}
+
+// Points of weight zero take no part: no mass, potential -infinity.
+Vector spread(const Vector& values, const std::vector<Index>& rows, Index size) {
+  Vector all = Vector::Constant(size, -std::numeric_limits<double>::infinity());
+  all(rows) = values;
+  return all;
+}
+
+bool same_points(const Domain& a, const Domain& b) {
+  return a.size() == b.size() && a.dimension() == b.dimension() && a.points == b.points &&
+         a.weights == b.weights;
+}
+
+// sum_i w_i |x_i - mean|^2.
+double spread_around_mean(const Matrix& points, const Vector& weights) {
+  const Eigen::RowVectorXd mean = weights.transpose() * points;
+  return weights.dot((points.rowwise() - mean).rowwise().squaredNorm());
+}
+
+// Both options ask for the same first metric. A matrix that was given is never looked at twice.
+bool same_metric(const Options& a, const Options& b) {
+  return a.metric == b.metric.kind() && a.metric.kind() != MetricChoice::given &&
+         a.prior == b.prior.kind() && a.prior.kind() != PriorChoice::given &&
+         a.prior_ridge == b.prior_ridge && a.ridge == b.ridge && a.ridge_unit == b.ridge_unit &&
+         a.geodesic == b.geodesic;
+}
+
+bool is_given(const Options& options) {
+  return options.metric == MetricChoice::given ||
+         (options.metric == MetricChoice::learned && options.prior == PriorChoice::given);
+}
+
+}  // namespace
+
+Session::Session(const Problem& problem, const Options& options, Span span) : span_(span) {
+  validate(problem, options);
+  const linalg::Threads scope(thread_count(options.resources.threads));
+  shared_.features = problem.features;
+  shared_.scaler = fit_scaler(options.preprocess, problem.source, problem.target);
+  shared_.source = {shared_.scaler.apply(problem.source.points), problem.source.labels,
+                    problem.source.probabilities()};
+  shared_.target = {shared_.scaler.apply(problem.target.points), problem.target.labels,
+                    problem.target.probabilities()};
+  space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span));
+}
+
+// The metric of these options at its first state, made anew unless it is the one at hand.
+void Session::use_metric(const Options& options) {
+  if (learner_ && same_metric(options, options_)) return;
+  learner_.reset();
+  first_g_.resize(0);
+  if (is_given(options) && span_ != Span::everything) {
+    span_ = Span::everything;
+    space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span_));
+    entropic_.reset();
+    exact_.reset();
+  }
+  learner_.emplace(*space_, options);
+  ++metric_version_;
+  const double cost =
+      spread_around_mean(learner_->x(), space_->p) + spread_around_mean(learner_->z(), space_->q);
+  mean_cost_ = cost > 0 ? cost : 1;  // 0: each cloud is one point
+  planner_ = nullptr;
+}
+
+// The planner of this lambda. Its memory is kept from fit to fit.
+void Session::use_planner(const Options& options) {
+  const bool relative = options.lambda_unit == Unit::relative;
+  const double unit = learner_->unit();
+  const auto embedded = [&](double value) { return relative ? value * mean_cost_ : value / unit; };
+  PlanOptions plan;
+  plan.lambda = embedded(options.lambda);
+  plan.relax_source = embedded(options.relax_source);
+  plan.relax_target = embedded(options.relax_target);
+  plan.solver = options.solver;
+  lambda_ = relative ? plan.lambda * unit : options.lambda;
+  if (options.lambda > 0 && !(plan.lambda > tiny && lambda_ > tiny && std::isfinite(lambda_)))
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{} ({})", options.lambda, name(options.lambda_unit)),
+                 .problem = fmt::format("comes to {:.1e} in units of the cost, which double "
+                                        "precision cannot hold",
+                                        lambda_),
+                 .remedy = "give another $lambda or rescale the data"});
+  const bool is_exact = options.lambda == 0;
+  std::unique_ptr<Planner>& planner = is_exact ? exact_ : entropic_;
+  if (!planner) planner = make_planner(is_exact, space_->p, space_->q, options.resources);
+  const bool fresh = planner_ != planner.get();
+  planner_ = planner.get();
+  planner_->prepare(plan);
+  if (fresh && !learner_->learns()) planner_->set_points(learner_->x(), learner_->z());
+}
+
+// The moment of the plan that the fit begins with, and its potentials.
+Matrix Session::first_moment(const Options& options, const Model* start, Vector& g) const {
+  const Space& space = *space_;
+  const auto of_seed = [&]() -> Matrix {
+    if (options.seed == 0 || !learner_->learns()) return learner_->first_moment();
+    return second_moment(space, first_plan(space, options.seed));
+  };
+  if (!start) return of_seed();
+  if (!same_points(start->source, shared_.source) || !same_points(start->target, shared_.target))
+    throw Error({.field = "start",
+                 .value = {},
+                 .problem = "the model to start from was fitted to other points, weights or "
+                            "preprocessing",
+                 .remedy = "fit without it"});
+  const Vector potentials = start->g(space.target_rows);
+  if (!potentials.allFinite()) return of_seed();
+  g = potentials / learner_->unit();
+  if (!learner_->learns()) return {};
+  PlanMoments plan{Matrix::Zero(space.x.rows(), space.rank()), space.p,
+                   Vector::Zero(space.q.size())};
+  const auto add = [&](Index first, const Matrix& conditionals) {
+    const Index count = conditionals.rows();
+    const Matrix rows = space.p.segment(first, count).asDiagonal() *
+                        Matrix(conditionals(Eigen::all, space.target_rows));
+    plan.plan_z.middleRows(first, count) = linalg::multiply(rows, space.z);
+    plan.columns += rows.colwise().sum().transpose();
+  };
+  coupling_of(*start)->visit_own(Direction::forward, space.source_rows, add);
+  return second_moment(space, plan);
+}
+
+void Session::fit(const Options& options, const Run& run) {
+  const auto start = std::chrono::steady_clock::now();
+  options.validate();
+  const linalg::Threads scope(thread_count(options.resources.threads));
+  use_metric(options);
+  use_planner(options);
+  options_ = options;
+  Vector g;
+  const Matrix moment = first_moment(options, run.start, g);
+  if (g.size() == 0) g = first_g_;
+  if (g.size() > 0) planner_->start_from(g);
+  // With a geodesic weight other than 1/2 the objective tells nothing about a step.
+  learner_->restart(options.acceleration == Acceleration::anderson && options.geodesic == 0.5);
+  Callback timed;  // progress counts from here, not from the first step
+  if (run.callback)
+    timed = [&](Progress progress) {
+      const auto elapsed = std::chrono::steady_clock::now() - start;
+      progress.seconds = std::chrono::duration<double>(elapsed).count();
+      return run.callback(progress);
+    };
+  if (learner_->learns()) ++metric_version_;
+  outcomes_ = alternate({*space_, options_, *learner_, *planner_},
+                        {lambda_, moment, run.diagnostics, timed});
+  if (outcomes_.first_g.size() > 0) first_g_ = outcomes_.first_g;
+}
+
+Model Session::model() const {
+  Model model = shared_;
+  model.options = options_;
+  model.metric = learner_->metric();
+  model.lambda = lambda_;
+  model.ridge = learner_->ridge();
+  const double unit = learner_->unit();
+  const Space& space = *space_;
+  if (!outcomes_.history.empty()) {
+    model.f = spread(unit * planner_->f(), space.source_rows, model.source.size());
+    model.g = spread(unit * planner_->g(), space.target_rows, model.target.size());
+  }
+  for (const Mass& mass : planner_->masses())
+    model.exact.push_back({space.source_rows[static_cast<std::size_t>(mass.source)],
+                           space.target_rows[static_cast<std::size_t>(mass.target)], mass.amount});
+  model.fixed_point_residual = outcomes_.fixed_point_residual;
+  model.history = outcomes_.history;
+  model.status = outcomes_.status;
+  return model;
+}
+
+}  // namespace remblai
