@@ -15,12 +15,13 @@ macro(require_package name debian)
   endif()
 endmacro()
 
-# The first pkg-config module there is of the list `module` as PkgConfig::`target`, from the Debian package `debian`.
+# The first pkg-config module there is of the list `module` as PkgConfig::REMBLAI_`target`, from the Debian
+# package `debian`. The prefix keeps it apart from what a project around this one looks for.
 macro(require_module target module debian)
   if(PkgConfig_FOUND)
-    pkg_search_module(${target} QUIET IMPORTED_TARGET ${module})
+    pkg_search_module(REMBLAI_${target} QUIET IMPORTED_TARGET ${module})
   endif()
-  if(NOT ${target}_FOUND)
+  if(NOT REMBLAI_${target}_FOUND)
     list(APPEND missing_packages ${debian})
   endif()
 endmacro()

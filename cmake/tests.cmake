@@ -69,9 +69,19 @@ target_compile_definitions(
           REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
           REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
-  remblai_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
+  remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                         ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
+
+if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)
+  add_test(
+    NAME Library.exports_what_its_headers_declare
+    COMMAND
+      ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DSHARED=$<TARGET_FILE:remblai>
+      -DARCHIVE=$<TARGET_FILE:remblai_internal> -DHEADERS=${PROJECT_SOURCE_DIR}/include/remblai -P
+      ${PROJECT_SOURCE_DIR}/tests/base/exports.cmake)
+  set_tests_properties(Library.exports_what_its_headers_declare PROPERTIES LABELS fast)
+endif()
 
 if(REMBLAI_BUILD_CLI)
   add_executable(

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -24,7 +25,7 @@ struct ExactPlan {
 /// Weights as in a Domain: not negative, normalised here. Costs, less what is common to a row or a
 /// column, are rounded to 2^-40 of the largest one and weights to 2^-50, because the method is
 /// exact on integers only. O(m n) memory. Cannot be stopped on the way.
-ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
-                          const Vector& target_weights);
+REMBLAI_API ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
+                                      const Vector& target_weights);
 
 }  // namespace remblai

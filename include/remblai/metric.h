@@ -2,6 +2,7 @@
 // data.
 #pragma once
 
+#include "remblai/api.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -11,7 +12,7 @@ namespace remblai {
 /// Points are measured from `origin` in multiples of `length`, so that the arithmetic never leaves
 /// the range of double for data between 1e-100 and 1e100. The points of the two domains differ only
 /// inside the span of V.
-struct Metric {
+struct REMBLAI_API Metric {
   Vector origin;       ///< d
   double length = 1;   ///< power of two near the largest coordinate
   Matrix basis;        ///< V, d x r; empty: r = d and V = I

@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "remblai/api.h"
+
 namespace remblai {
 
 enum class MetricChoice { learned, identity, w, w_inverse, given };
@@ -53,7 +55,7 @@ constexpr std::string_view name(Enum value) {
   return names(value)[static_cast<std::size_t>(value)];
 }
 
-struct Options {
+struct REMBLAI_API Options {
   MetricChoice metric = MetricChoice::learned;
   PriorChoice prior = PriorChoice::identity;
   double prior_ridge = 1e-3;

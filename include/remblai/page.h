@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/model.h"
 #include "remblai/report.h"
 
@@ -46,6 +47,7 @@ struct PageOptions {
 /// about 4000 source points for the masses and pairs, and for all where labels are predicted. Where
 /// true labels are known and neither `report` nor `scores` has an accuracy, it is measured here.
 /// Throws Error when the labels or the image size do not fit the model.
-std::string to_html(const Model& model, const Report& report, const PageOptions& options = {});
+REMBLAI_API std::string to_html(const Model& model, const Report& report,
+                                const PageOptions& options = {});
 
 }  // namespace remblai

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/model.h"
 
 namespace remblai {
@@ -23,9 +24,9 @@ struct Report {
 /// transport_cost, marginal_error, duality_gap, riccati_residual, steps, seconds, inputs,
 /// propagate, history, options, version. Numbers that are not finite become null, bytes of a file's
 /// name that are not UTF-8 the replacement character.
-std::string to_json(const Model& model, const Report& report);
+REMBLAI_API std::string to_json(const Model& model, const Report& report);
 
 /// A few lines for a terminal.
-std::string summary(const Model& model, const Report& report);
+REMBLAI_API std::string summary(const Model& model, const Report& report);
 
 }  // namespace remblai

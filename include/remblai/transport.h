@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "remblai/api.h"
 #include "remblai/options.h"
 #include "remblai/types.h"
 
@@ -61,7 +62,7 @@ struct TransportResult {
 /// they need not be: then every pass makes them anew, block by block. The same bits come out for
 /// every number of threads, but where a Newton step factorises its matrix by a BLAS whose bits
 /// depend on its own.
-class Transport {
+class REMBLAI_API Transport {
  public:
   /// Weights strictly positive, each summing to 1.
   Transport(Vector p, Vector q, const EngineOptions& engine = {});
@@ -108,8 +109,8 @@ struct TransportPlan {
   Matrix plan;
   TransportResult result;
 };
-TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options = {}, const EngineOptions& engine = {},
-                        const Vector& start = {});
+REMBLAI_API TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q,
+                                    double lambda, const TransportOptions& options = {},
+                                    const EngineOptions& engine = {}, const Vector& start = {});
 
 }  // namespace remblai
