@@ -149,4 +149,17 @@ if(REMBLAI_BUILD_CLI)
       -DWORK=${PROJECT_BINARY_DIR}/consumer -DGENERATOR=${CMAKE_GENERATOR}
       -DCOMPILER=${CMAKE_CXX_COMPILER} -P ${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake)
   set_tests_properties(Install.a_consumer_project_builds_and_runs PROPERTIES LABELS slow)
+
+  # Only with ccache: the test would otherwise compile the library a second time.
+  if(BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_test(
+      NAME Install.a_consumer_of_the_static_library_builds_and_runs
+      COMMAND
+        ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/static_consumer
+        -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER}
+        -DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -P
+        ${PROJECT_SOURCE_DIR}/tests/consumer/static.cmake)
+    set_tests_properties(Install.a_consumer_of_the_static_library_builds_and_runs
+                         PROPERTIES LABELS slow)
+  endif()
 endif()
