@@ -3,6 +3,7 @@ include_guard()
 
 find_package(PkgConfig QUIET)
 set(missing_packages "")
+set(REMBLAI_MODULES "")
 if(NOT PkgConfig_FOUND)
   list(APPEND missing_packages pkg-config)
 endif()
@@ -15,14 +16,18 @@ macro(require_package name debian)
   endif()
 endmacro()
 
-# The first pkg-config module there is of the list `module` as PkgConfig::`target`, from the Debian package `debian`.
-macro(require_module target module debian)
+# The first pkg-config module there is of `names` (separated by |) as PkgConfig::REMBLAI_`target`, from the
+# Debian package `debian`. The prefix keeps it apart from what a project around this one looks for. The
+# installed package looks for the same modules (REMBLAI_MODULES) when the library is static.
+macro(require_module target names debian)
   if(PkgConfig_FOUND)
-    pkg_search_module(${target} QUIET IMPORTED_TARGET ${module})
+    string(REPLACE "|" ";" modules "${names}")
+    pkg_search_module(REMBLAI_${target} QUIET IMPORTED_TARGET ${modules})
   endif()
-  if(NOT ${target}_FOUND)
+  if(NOT REMBLAI_${target}_FOUND)
     list(APPEND missing_packages ${debian})
   endif()
+  string(APPEND REMBLAI_MODULES " ${target}=${names}")
 endmacro()
 
 require_package(Eigen3 libeigen3-dev 3.4)
@@ -35,7 +40,7 @@ require_module(LAPACKE lapacke liblapacke-dev)
 require_module(HIGHWAY libhwy libhwy-dev)
 require_module(LEMON lemon liblemon-dev)
 require_module(LIBZIP libzip libzip-dev)
-require_module(HDF5 "hdf5-serial;hdf5" libhdf5-dev)
+require_module(HDF5 "hdf5-serial|hdf5" libhdf5-dev)
 find_file(
   REMBLAI_CHART_JS
   NAMES chart.min.js chart.umd.js

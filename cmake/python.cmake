@@ -15,8 +15,12 @@ nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_model.cpp
                     python/bind_spd.cpp python/bind_transport.cpp python/bindings.cpp
                     python/options.cpp python/watch.cpp)
 target_include_directories(_core PRIVATE python)
-# The whole archive: nothing refers to the file that chooses OpenBLAS's kernels when it is loaded.
-target_link_libraries(_core PRIVATE remblai_flags fmt::fmt $<LINK_LIBRARY:WHOLE_ARCHIVE,remblai>)
+# The module exports what Python asks for, and nothing of the library inside it.
+target_link_libraries(_core PRIVATE remblai_flags fmt::fmt remblai_internal)
+check_linker_flag(CXX LINKER:--exclude-libs=ALL REMBLAI_HAS_EXCLUDE_LIBS)
+if(REMBLAI_HAS_EXCLUDE_LIBS)
+  target_link_options(_core PRIVATE LINKER:--exclude-libs=ALL)
+endif()
 
 set(stub ${PROJECT_BINARY_DIR}/_core.pyi)
 nanobind_add_stub(

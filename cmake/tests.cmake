@@ -69,9 +69,19 @@ target_compile_definitions(
           REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
           REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
-  remblai_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
+  remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                         ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
+
+if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)
+  add_test(
+    NAME Library.exports_what_its_headers_declare
+    COMMAND
+      ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DSHARED=$<TARGET_FILE:remblai>
+      -DARCHIVE=$<TARGET_FILE:remblai_internal> -DHEADERS=${PROJECT_SOURCE_DIR}/include/remblai -P
+      ${PROJECT_SOURCE_DIR}/tests/base/exports.cmake)
+  set_tests_properties(Library.exports_what_its_headers_declare PROPERTIES LABELS fast)
+endif()
 
 if(REMBLAI_BUILD_CLI)
   add_executable(
@@ -139,4 +149,17 @@ if(REMBLAI_BUILD_CLI)
       -DWORK=${PROJECT_BINARY_DIR}/consumer -DGENERATOR=${CMAKE_GENERATOR}
       -DCOMPILER=${CMAKE_CXX_COMPILER} -P ${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake)
   set_tests_properties(Install.a_consumer_project_builds_and_runs PROPERTIES LABELS slow)
+
+  # Only with ccache: the test would otherwise compile the library a second time.
+  if(BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_test(
+      NAME Install.a_consumer_of_the_static_library_builds_and_runs
+      COMMAND
+        ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/static_consumer
+        -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER}
+        -DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -P
+        ${PROJECT_SOURCE_DIR}/tests/consumer/static.cmake)
+    set_tests_properties(Install.a_consumer_of_the_static_library_builds_and_runs
+                         PROPERTIES LABELS slow)
+  endif()
 endif()

@@ -14,7 +14,7 @@ import sys
 # The order of a reader, not of the alphabet; a header that is not named here comes last.
 ORDER = (
     "remblai domain options fit model map predict metric transport exact spd io model_io report "
-    "preprocess sample threads version types error"
+    "preprocess sample threads version types error api"
 ).split()
 
 
@@ -132,7 +132,7 @@ def with_help(declarations: list, text: str) -> list:
 
 
 def header(path: pathlib.Path) -> str:
-    text = path.read_text()
+    text = path.read_text().replace("REMBLAI_API ", "")
     about = []
     for line in text.splitlines():
         if not line.startswith("//"):

@@ -201,8 +201,9 @@ std::string screen(const Table& table, bool colour) {
     text += "\n";
   };
   for (const Row& row : table.rows) {
-    line(row.name, row,
-         [&](const Cell& cell) { return (cell.best && !colour ? "*" : "") + value_text(cell); });
+    line(row.name, row, [&](const Cell& cell) {
+      return fmt::format("{}{}", cell.best && !colour ? "*" : "", value_text(cell));
+    });
     if (!has_published(row)) continue;
     line("  paper", row, published_text);
     line("  difference", row, difference_text);
@@ -218,13 +219,13 @@ std::string markdown(const Table& table) {
   for (std::size_t m = 0; m < table.methods.size(); ++m) text += "---|";
   text += "\n";
   const auto line = [&](const std::string& name, const Row& row, auto&& cell_text) {
-    text += "| " + name + " |";
-    for (const Cell& cell : row.cells) text += " " + cell_text(cell) + " |";
+    text += fmt::format("| {} |", name);
+    for (const Cell& cell : row.cells) text += fmt::format(" {} |", cell_text(cell));
     text += "\n";
   };
   for (const Row& row : table.rows) {
     line(fmt::format("{} ({})", row.name, in_words(row.draws, "draw")), row, [](const Cell& cell) {
-      return cell.best ? "**" + value_text(cell) + "**" : value_text(cell);
+      return cell.best ? fmt::format("**{}**", value_text(cell)) : value_text(cell);
     });
     if (!has_published(row)) continue;
     line("paper", row, published_text);
@@ -255,7 +256,7 @@ std::string runs_json(const Experiment& experiment, const Journal& journal, cons
     Json line{{"task", task.name}, {"seed", task.seed}};
     line.update(run_json(run));
     line.erase("seconds");
-    text += separator + ("    " + line.dump());
+    text += fmt::format("{}    {}", separator, line.dump());
     separator = ",\n";
   });
   return text + "\n  ]\n}\n";

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -14,7 +15,7 @@ namespace remblai {
 inline constexpr std::int64_t unknown_label = -1;
 
 /// A cloud of points. Labels and weights may be empty.
-struct Domain {
+struct REMBLAI_API Domain {
   Matrix points;   ///< one point a row
   Labels labels;   ///< one integer a point, or empty
   Vector weights;  ///< non-negative with a positive sum, or empty: every point counts the same
@@ -40,9 +41,9 @@ struct Problem {
 };
 
 /// The places of the positive entries.
-std::vector<Index> positive_entries(const Vector& weights);
+REMBLAI_API std::vector<Index> positive_entries(const Vector& weights);
 
 /// Throws Error naming the first row and column that hold NaN or an infinity.
-void require_finite(const MatrixView& values, std::string_view name);
+REMBLAI_API void require_finite(const MatrixView& values, std::string_view name);
 
 }  // namespace remblai

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "remblai/api.h"
+
 namespace remblai {
 
 /// The name of an option or input, as a front end spells it: "ridge" is --ridge, ridge= or
@@ -14,7 +16,7 @@ namespace remblai {
 using Spelling = std::function<std::string(std::string_view name)>;
 
 /// A fault and its remedy. In `problem` and `remedy` the names of options are written $ridge.
-struct Message {
+struct REMBLAI_API Message {
   std::string field = {};    ///< what is at fault, by its name in for_each_option; may be empty
   std::string value = {};    ///< the value it had; may be empty
   std::string problem = {};  ///< what is wrong with it
@@ -28,7 +30,7 @@ struct Message {
 
 /// The one exception of the library: the caller gave something that cannot be used. Numerical
 /// trouble is never thrown; it is a Status in the result (model.h). what() is message().text().
-class Error : public std::runtime_error {
+class REMBLAI_API Error : public std::runtime_error {
  public:
   explicit Error(Message message);
   explicit Error(const std::string& text) : Error(Message{.problem = text}) {}

@@ -3,12 +3,13 @@
 
 #include <string>
 
+#include "remblai/api.h"
 #include "remblai/domain.h"
 
 namespace remblai {
 
 /// The points whose true label is known, and those of them that were labelled right.
-struct Score {
+struct REMBLAI_API Score {
   Index scored = 0;
   Index correct = 0;
   Index unknown = 0;  ///< points without a known label; they do not count
@@ -24,6 +25,6 @@ struct Score {
 
 /// Compares labels one by one. A true label that is unknown_label (-1) is not scored, whatever was
 /// predicted. Throws Error when the lengths differ or are zero.
-Score evaluate(const Labels& predicted, const Labels& truth);
+REMBLAI_API Score evaluate(const Labels& predicted, const Labels& truth);
 
 }  // namespace remblai

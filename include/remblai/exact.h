@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/resources.h"
 #include "remblai/types.h"
 
@@ -24,12 +25,12 @@ struct ExactPlan {
 
 /// Throws Error when an exact plan between m and n points needs more memory than there is, or than
 /// the resources allow. Allocates nothing.
-void require_exact_memory(Index m, Index n, const Resources& resources = {});
+REMBLAI_API void require_exact_memory(Index m, Index n, const Resources& resources = {});
 
 /// Weights as in a Domain: not negative, normalised here. Costs, less what is common to a row or a
 /// column, are rounded to 2^-40 of the largest one and weights to 2^-50 (a positive one to no less), because the method is
 /// exact on integers only. O(m n) memory. Cannot be stopped on the way.
-ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
+REMBLAI_API ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
                           const Vector& target_weights);
 
 }  // namespace remblai

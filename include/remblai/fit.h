@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "remblai/api.h"
 #include "remblai/model.h"
 
 namespace remblai {
@@ -26,7 +27,7 @@ using Callback = std::function<bool(const Progress&)>;
 /// `start` is a model of the same points, weights and preprocessing, whatever its other options:
 /// the first metric then comes from its plan instead of the independent coupling, or that of the
 /// seed. The problem stays the same, the unit of a relative lambda and of the ridge included.
-Model fit(const Problem& problem, const Options& options = {}, const Callback& callback = {},
-          const Model* start = nullptr);
+REMBLAI_API Model fit(const Problem& problem, const Options& options = {},
+                      const Callback& callback = {}, const Model* start = nullptr);
 
 }  // namespace remblai

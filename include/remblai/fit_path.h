@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/fit.h"
 #include "remblai/predict.h"
 
@@ -14,7 +15,7 @@ namespace remblai {
 /// Fits one after another, which share the span of the data, the first metric and the memory of the
 /// plans, and whose first plan starts from that of the fit before. Each fit is the one that `fit`
 /// would make, up to the tolerances. A path from large to small lambda is the cheapest order.
-class FitPath {
+class REMBLAI_API FitPath {
  public:
   /// `options` say how points are preprocessed and where the work is done. `points` are more points of
   /// the target domain, to be labelled along with the target points of the problem; they take no part
@@ -45,7 +46,7 @@ class FitPath {
 };
 
 /// Makes every fit of the grid in turn and shows each; `visit` returns false to end the path.
-void fit_path(const Problem& problem, std::span<const Options> grid,
+REMBLAI_API void fit_path(const Problem& problem, std::span<const Options> grid,
               const std::function<bool(std::size_t place, const FitPath& fit)>& visit,
               const MatrixView& points = Matrix());
 

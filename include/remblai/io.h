@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/types.h"
 
 namespace remblai::io {
@@ -33,11 +34,11 @@ struct Spec {
   std::string path;
   std::string name;
 };
-Spec parse_spec(const std::string& text);
+REMBLAI_API Spec parse_spec(const std::string& text);
 
 /// What a file holds, without its numbers: every array that could be read (of a .mat also no cells,
 /// text, sparse or complex ones), every column of a .csv, whose type is "number" or "text".
-std::vector<Array> list(const std::string& path);
+REMBLAI_API std::vector<Array> list(const std::string& path);
 
 /// Points, one a row (one a column with `transpose`). Of an .npz or .mat with several arrays the
 /// only one that is not a list is taken. What `without` names is left out: columns or arrays of the
@@ -48,37 +49,37 @@ std::vector<Array> list(const std::string& path);
 /// a number or those that are count 0, 1, 2, ..., as data frames number columns without a name
 /// ("0,1,2,label", ",0,1"). Any other text in it is refused like text in any other line, since a
 /// mistyped number would otherwise cost a point.
-Matrix read_points(const std::string& spec, bool transpose = false,
-                   const std::vector<std::string>& without = {});
+REMBLAI_API Matrix read_points(const std::string& spec, bool transpose = false,
+                               const std::vector<std::string>& without = {});
 
 /// The names of the columns that read_points takes from a .csv or .tsv with a header; empty for
 /// other files.
-std::vector<std::string> read_names(const std::string& spec,
-                                    const std::vector<std::string>& without = {});
+REMBLAI_API std::vector<std::string> read_names(const std::string& spec,
+                                                const std::vector<std::string>& without = {});
 
 /// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
-Labels read_labels(const std::string& spec);
+REMBLAI_API Labels read_labels(const std::string& spec);
 
 /// The same for labels to score with: NaN, and an empty field of a .csv, become unknown_label (-1).
 Labels read_target_labels(const std::string& spec);
 
 /// Finite numbers, from a row or a column.
-Vector read_vector(const std::string& spec);
+REMBLAI_API Vector read_vector(const std::string& spec);
 
-void write_npy(const std::string& path, const Matrix& values);  ///< 2-D float64
-void write_npy(const std::string& path, const Labels& values);  ///< 1-D int64
+REMBLAI_API void write_npy(const std::string& path, const Matrix& values);  ///< 2-D float64
+REMBLAI_API void write_npy(const std::string& path, const Labels& values);  ///< 1-D int64
 
 /// One array of an .npz; text is stored as a 1-D uint8 array.
 using Value = std::variant<Matrix, Vector, Labels, std::string>;
-void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
+REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
 
 /// Every array of an .npz, NaN and infinities included; throws Error when one holds no numbers.
-std::map<std::string, Array> read_npz(const std::string& path);
+REMBLAI_API std::map<std::string, Array> read_npz(const std::string& path);
 
 /// The one of `names` that someone who wrote `name` may have meant; empty when none is near.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
+REMBLAI_API std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 
 /// Writes a text file under a temporary name, then renames it.
-void write_text(const std::string& path, const std::string& text);
+REMBLAI_API void write_text(const std::string& path, const std::string& text);
 
 }  // namespace remblai::io

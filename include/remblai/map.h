@@ -1,23 +1,24 @@
 // Moving points from one domain into the other with a fitted model.
 #pragma once
 
+#include "remblai/api.h"
 #include "remblai/model.h"
 
 namespace remblai {
 
 /// Where each source point of the model goes: sum_j G_ij z_j / sum_j G_ij, m x d. The barycentre
 /// minimises sum_j G_ij |z - z_j|_A^2 for every A, so it is right for a Mahalanobis metric too.
-Matrix map(const Model& model);
+REMBLAI_API Matrix map(const Model& model);
 
 /// The same formula for any points of the source domain, in the caller's coordinates (n x d):
 /// sum_j softmax_j((g_j - |x - z_j|_A^2)/lambda) z_j, never 0/0 however far x is (as long as
 /// its squared distance is a finite number). With lambda = 0 a
 /// point moves with the nearest source point of the model (of several in one place, the first).
-Matrix map(const Model& model, const MatrixView& points);
+REMBLAI_API Matrix map(const Model& model, const MatrixView& points);
 
 /// The inverse direction: points of the target domain, those of the model or others, into the
 /// source domain.
-Matrix map_back(const Model& model);
-Matrix map_back(const Model& model, const MatrixView& points);
+REMBLAI_API Matrix map_back(const Model& model);
+REMBLAI_API Matrix map_back(const Model& model, const MatrixView& points);
 
 }  // namespace remblai

@@ -2,6 +2,7 @@
 // data.
 #pragma once
 
+#include "remblai/api.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -9,7 +10,7 @@ namespace remblai {
 /// Coordinates in the span of the data. Points are measured from `origin` in multiples of `length`,
 /// so that the arithmetic never leaves the range of double for data between 1e-100 and 1e100. The
 /// points of the two domains of a fit differ only inside the span of the basis V.
-struct Frame {
+struct REMBLAI_API Frame {
   Vector origin;      ///< d
   double length = 1;  ///< power of two near the largest coordinate
   Matrix basis;       ///< V, d x r, orthonormal; empty: r = d and V = I
@@ -23,7 +24,7 @@ struct Frame {
 };
 
 /// A = unit / length^2 (V F'F V' + outside (I - V V')).
-struct Metric {
+struct REMBLAI_API Metric {
   Frame frame;
   Matrix factor;       ///< F, r x r; empty: F = I
   double unit = 1;     ///< squared distance = unit |F V'(x - y)/length|^2 inside the span

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"
 #include "remblai/exact.h"
@@ -83,6 +84,6 @@ struct Model {
 };
 
 /// The transport plan, m x n, made from the potentials (or from the exact plan).
-Matrix plan(const Model& model);
+REMBLAI_API Matrix plan(const Model& model);
 
 }  // namespace remblai

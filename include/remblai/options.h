@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "remblai/api.h"
 #include "remblai/resources.h"
 #include "remblai/types.h"
 
@@ -77,7 +78,7 @@ std::string_view name(const ChoiceOrMatrix<Choice>& value) {
   return name(value.kind());
 }
 
-struct Options {
+struct REMBLAI_API Options {
   ChoiceOrMatrix<MetricChoice> metric = MetricChoice::learned;
   ChoiceOrMatrix<PriorChoice> prior = PriorChoice::identity;
   double prior_ridge = 1e-3;

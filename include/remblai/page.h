@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/model.h"
 #include "remblai/report.h"
 
@@ -48,6 +49,7 @@ struct PageOptions {
 /// true labels are known and neither `report` nor `scores` has a score, it is measured here, by the
 /// rule of Report::prediction.
 /// Throws Error when the labels or the image size do not fit the model.
-std::string to_html(const Model& model, const Report& report, const PageOptions& options = {});
+REMBLAI_API std::string to_html(const Model& model, const Report& report,
+                                const PageOptions& options = {});
 
 }  // namespace remblai

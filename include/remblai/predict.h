@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/model.h"
 
 namespace remblai {
@@ -17,7 +18,7 @@ constexpr std::array<std::string_view, 2> names(KnnMetric) {
 }
 
 /// How labels are found. It belongs to a prediction, not to the model: one model answers with any.
-struct PredictOptions {
+struct REMBLAI_API PredictOptions {
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;
 
@@ -39,7 +40,7 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
 /// k-nearest neighbours among the mapped source points of positive weight. The majority wins; among
 /// labels with equally many votes the one of the nearest voter. Throws Error when the model has no
 /// labels, or fewer labelled points than neighbours.
-Labels predict(const Model& model, const MatrixView& points, const PredictOptions& options = {});
+REMBLAI_API Labels predict(const Model& model, const MatrixView& points, const PredictOptions& options = {});
 
 /// A share of each class for each point. Rows sum to 1; columns follow `classes`.
 struct ClassShares {
@@ -49,7 +50,7 @@ struct ClassShares {
 
 /// The same for several sets of points: the source points are mapped once. Keeps a reference to the
 /// model.
-class Predictor {
+class REMBLAI_API Predictor {
  public:
   explicit Predictor(const Model& model, const PredictOptions& options = {});
   Labels operator()(const MatrixView& points) const;
@@ -67,22 +68,22 @@ class Predictor {
 
 /// The same rule between any labelled and unlabelled points, Euclidean. Throws Error when there are
 /// fewer labelled points than neighbours.
-Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
+REMBLAI_API Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
                       int neighbours = 1);
 
 /// The same rule from distances: one row a point, one column a labelled point; what is added to a
 /// whole row does not matter.
-Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
+REMBLAI_API Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
                                   int neighbours = 1);
 
 /// Label propagation: the share of each class in the mass that the plan (or its out-of-sample
 /// extension) sends to a target point.
-ClassShares propagate(const Model& model, const MatrixView& points);
+REMBLAI_API ClassShares propagate(const Model& model, const MatrixView& points);
 
 /// The class with the largest share; the smaller label wins a tie.
-Labels most_likely(const ClassShares& shares);
+REMBLAI_API Labels most_likely(const ClassShares& shares);
 
 /// Distances |a_i - b_j|_A in the metric of the model, between rows in the caller's coordinates.
-Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b);
+REMBLAI_API Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b);
 
 }  // namespace remblai

@@ -1,6 +1,7 @@
 // What happens to the coordinates before anything else: nothing, unit length, or standard scores.
 #pragma once
 
+#include "remblai/api.h"
 #include "remblai/domain.h"
 #include "remblai/options.h"
 #include "remblai/types.h"
@@ -8,7 +9,7 @@
 namespace remblai {
 
 /// Fitted on both domains together, so that one transformation serves every point.
-struct Scaler {
+struct REMBLAI_API Scaler {
   Preprocess kind = Preprocess::none;
   Vector mean;   ///< zscore: of each column
   Vector scale;  ///< zscore: deviation of each column, 1 where it is constant
@@ -26,6 +27,6 @@ struct Scaler {
 };
 
 /// Points of weight 0 do not count; the others count the same.
-Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target);
+REMBLAI_API Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target);
 
 }  // namespace remblai

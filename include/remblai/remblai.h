@@ -1,6 +1,7 @@
 // Everything at once.
 #pragma once
 
+#include "remblai/api.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"
 #include "remblai/evaluate.h"

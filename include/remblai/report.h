@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/evaluate.h"
 #include "remblai/model.h"
 #include "remblai/predict.h"
@@ -27,9 +28,9 @@ struct Report {
 /// riccati_residual, steps, seconds, inputs, propagate, prediction, history, options, version.
 /// Numbers that are not finite become null, bytes of a file's name that are not UTF-8 the
 /// replacement character.
-std::string to_json(const Model& model, const Report& report);
+REMBLAI_API std::string to_json(const Model& model, const Report& report);
 
 /// A few lines for a terminal.
-std::string summary(const Model& model, const Report& report);
+REMBLAI_API std::string summary(const Model& model, const Report& report);
 
 }  // namespace remblai

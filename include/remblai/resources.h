@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "remblai/api.h"
+
 namespace remblai {
 
 enum class Precision { float64, float32 };
@@ -14,7 +16,7 @@ constexpr std::array<std::string_view, 2> names(Precision) {
   return {"double", "float"};
 }
 
-struct Resources {
+struct REMBLAI_API Resources {
   int threads = 0;    ///< 0 is one for each core
   double memory = 0;  ///< GiB for matrices of all pairs; 0 is half of what is free at the start
   /// float32 halves memory and time of a pass. Costs are then rounded to 1e-7 of the largest, and

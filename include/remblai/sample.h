@@ -1,6 +1,7 @@
 // A small sample of MNIST inside the library: the demonstration and the tests need no files.
 #pragma once
 
+#include "remblai/api.h"
 #include "remblai/domain.h"
 
 namespace remblai {
@@ -12,6 +13,6 @@ struct Sample {
   Domain target;  ///< labels are there to score with, never to fit with
   Domain test;    ///< held-out points of the target distribution
 };
-Sample mnist_sample();
+REMBLAI_API Sample mnist_sample();
 
 }  // namespace remblai

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "remblai/api.h"
 #include "remblai/types.h"
 
 namespace remblai::spd {
@@ -12,35 +13,35 @@ namespace remblai::spd {
 /// Throws Error unless `a` is square, finite, symmetric (to 1e-8 of its largest entry) and positive
 /// definite to working precision. `name` opens the message, which gives the smallest eigenvalue and
 /// says how to mend it. Every function below asks the same of its arguments.
-void require(const Matrix& a, std::string_view name);
+REMBLAI_API void require(const Matrix& a, std::string_view name);
 
-Matrix sqrt(const Matrix& a);
-Matrix inverse_sqrt(const Matrix& a);
-Matrix power(const Matrix& a, double exponent);
-Matrix log(const Matrix& a);  ///< symmetric
-Matrix exp(const Matrix& s);  ///< of any symmetric matrix; the result is SPD to rounding
-Matrix inverse(const Matrix& a);
+REMBLAI_API Matrix sqrt(const Matrix& a);
+REMBLAI_API Matrix inverse_sqrt(const Matrix& a);
+REMBLAI_API Matrix power(const Matrix& a, double exponent);
+REMBLAI_API Matrix log(const Matrix& a);  ///< symmetric
+REMBLAI_API Matrix exp(const Matrix& s);  ///< of any symmetric matrix; SPD to rounding
+REMBLAI_API Matrix inverse(const Matrix& a);
 
 /// A #_t B = A^1/2 (A^-1/2 B A^-1/2)^t A^1/2: the point at t of the geodesic from A (t = 0) to
 /// B (t = 1). Through Cholesky factors and one SVD, so that condition numbers are not squared.
-Matrix geometric_mean(const Matrix& a, const Matrix& b, double t = 0.5);
+REMBLAI_API Matrix geometric_mean(const Matrix& a, const Matrix& b, double t = 0.5);
 
 /// The same point under its geometric name; t may leave [0, 1].
-Matrix geodesic(const Matrix& a, const Matrix& b, double t);
+REMBLAI_API Matrix geodesic(const Matrix& a, const Matrix& b, double t);
 
 /// C^-1 #_t D without inverting C. For t = 1/2 it is the only SPD solution of A C A = D;
 /// |A C A - D| <= 1e-13 d |A|^2 |C| up to condition numbers of 1e12.
-Matrix riccati(const Matrix& c, const Matrix& d, double t = 0.5);
+REMBLAI_API Matrix riccati(const Matrix& c, const Matrix& d, double t = 0.5);
 
 /// |log(A^-1/2 B A^-1/2)|_F.
-double distance(const Matrix& a, const Matrix& b);
+REMBLAI_API double distance(const Matrix& a, const Matrix& b);
 
 /// The matrix with the smallest sum of squared distances to those given (Karcher mean), by
 /// Riemannian gradient descent from exp of the mean logarithm, until the gradient (mean logarithm
 /// at the point) is below `tolerance` times the root mean square distance (or 1, if larger), no
 /// step improves on it any more, or `max_iterations` are spent: it then returns the best point
 /// found.
-Matrix karcher_mean(const std::vector<Matrix>& matrices, double tolerance = 1e-12,
-                    int max_iterations = 200);
+REMBLAI_API Matrix karcher_mean(const std::vector<Matrix>& matrices, double tolerance = 1e-12,
+                                int max_iterations = 200);
 
 }  // namespace remblai::spd

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "remblai/api.h"
 #include "remblai/options.h"
 #include "remblai/types.h"
 
@@ -62,7 +63,7 @@ struct TransportResult {
 /// they need not be: then every pass makes them anew, block by block. Memory is kept from one cost to
 /// the next. The same bits come out for every number of threads, but where a Newton step factorises
 /// its matrix by a BLAS whose bits depend on its own.
-class Transport {
+class REMBLAI_API Transport {
  public:
   /// Weights strictly positive. Each sums to 1, unless a solve relaxes its side.
   Transport(Vector p, Vector q, const Resources& resources = {});
@@ -105,7 +106,7 @@ struct TransportPlan {
   Matrix plan;
   TransportResult result;
 };
-TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
+REMBLAI_API TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
                         const TransportOptions& options = {}, const Resources& resources = {},
                         const Vector& start = {});
 

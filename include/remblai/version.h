@@ -3,12 +3,14 @@
 
 #include <string>
 
+#include "remblai/api.h"
+
 namespace remblai {
 
 /// "MAJOR.MINOR.PATCH".
-const char* version();
+REMBLAI_API const char* version();
 
 /// What else results may depend on in their last digits: compiler, BLAS and the kernels it chose.
-std::string build();
+REMBLAI_API std::string build();
 
 }  // namespace remblai

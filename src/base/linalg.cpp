@@ -12,8 +12,13 @@
 #include <limits>
 #include <vector>
 
+#include "base/openblas_core.h"
+
 namespace remblai::linalg {
 namespace {
+
+// Here and not beside its definition, so that a static library has it wherever there is BLAS.
+[[maybe_unused]] const bool kernels_chosen = choose_openblas_kernels();
 
 // The 32-bit workspace sizes of dgesdd (4 n^2 + 7 n) and dsyevd (2 n^2 + 6 n + 1) overflow above
 // it.

@@ -1,7 +1,8 @@
 // OpenBLAS 0.3.21 knows processors by model number and takes those it does not know, such as
 // Sapphire and Emerald Rapids, for a Pentium 4: matrix products run at a fifth of their speed. Here
-// the kernels are chosen by instruction set instead, once, when the library is loaded. A choice by
-// OPENBLAS_CORETYPE stands.
+// the kernels are chosen by instruction set instead. A choice by OPENBLAS_CORETYPE stands.
+#include "base/openblas_core.h"
+
 #include <cstdlib>
 #include <string_view>
 
@@ -27,7 +28,9 @@ const char* better_core() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "HASWELL" : nullptr;
 }
 
-[[maybe_unused]] const bool chosen = [] {
+}  // namespace
+
+bool choose_openblas_kernels() {
   const char* core = better_core();
   if (!core) return false;
   setenv("OPENBLAS_CORETYPE", core, 0);
@@ -35,9 +38,14 @@ const char* better_core() {
   gotoblas_dynamic_init();
   unsetenv("OPENBLAS_CORETYPE");
   return true;
-}();
+}
 
-}  // namespace
 }  // namespace remblai
+
+#else
+
+bool remblai::choose_openblas_kernels() {
+  return false;
+}
 
 #endif
