@@ -345,7 +345,7 @@ def limit_line(n: int, own: Outcome | None) -> list[Any] | None:
         return None
     counts = own.details["iterations"]
     remade = counts["exponentials"]
-    passes = counts["sinkhorn"] + counts["products"] + remade
+    passes = counts["fused"] + counts["products"] + remade
     moved = 8 * n * n * (passes + remade)
     shares = [moved / own.details["copy"] / own.seconds, n * n * remade / own.details["exp"] / own.seconds]
     return [passes, remade, f"{moved / 1e9:.3g}", f"{moved / own.seconds / 1e9:.1f}",

@@ -70,7 +70,7 @@ Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const 
           {"seconds", timing.best()},
           {"all_seconds", timing.seconds},
           {"iterations",
-           {{"sinkhorn", result.by_kind.sinkhorn},
+           {{"fused", result.by_kind.fused},
             {"newton", result.newton_steps},
             {"products", result.by_kind.products},
             {"exponentials", result.by_kind.exponentials}}},
@@ -90,9 +90,11 @@ void print_text(const Arguments& arguments, const Matrix& cost, int threads, con
              cost.maxCoeff() / arguments.options.lambda, threads, threads == 1 ? "" : "s",
              name(arguments.options.resources.precision), name(arguments.options.solver));
   fmt::print("{:.6f} s, the best of {}\n", timing.best(), timing.seconds.size());
-  fmt::print("{} Sinkhorn iterations, {} Newton steps, {} products, {} passes of exponentials\n",
-             result.by_kind.sinkhorn, result.newton_steps, result.by_kind.products,
-             result.by_kind.exponentials);
+  fmt::print(
+      "{} fused passes (K x and K' y at once), {} Newton steps, {} products, {} passes of "
+      "exponentials\n",
+      result.by_kind.fused, result.newton_steps, result.by_kind.products,
+      result.by_kind.exponentials);
   fmt::print("L1 errors of the marginals {:.2e} and {:.2e}, gap at most {:.2e}{}\n",
              result.source_error, result.target_error, result.gap,
              result.converged ? "" : ": NOT CONVERGED");

@@ -30,9 +30,10 @@ add_executable(
   remblai_tests
   tests/fit/alternation_test.cpp
   tests/transport/anderson_test.cpp
-  tests/transport/costs_test.cpp
   tests/fit/domain_test.cpp
   tests/transport/exact_test.cpp
+  tests/fit/fit_path_test.cpp
+  tests/fit/metric_step_test.cpp
   tests/fit/fit_test.cpp
   tests/io/csv_test.cpp
   tests/io/idx_test.cpp
@@ -60,6 +61,10 @@ add_executable(
   tests/fit/space_test.cpp
   tests/base/spd_test.cpp
   tests/base/threads_test.cpp
+  tests/transport/ground_cost_test.cpp
+  tests/transport/kernel_test.cpp
+  tests/transport/marginal_test.cpp
+  tests/transport/relaxed_test.cpp
   tests/transport/transport_test.cpp
   tests/base/version_test.cpp)
 target_include_directories(remblai_tests PRIVATE src tests)

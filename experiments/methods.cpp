@@ -109,8 +109,7 @@ Trial TaskRunner::without_adaptation() const {
   const auto start = Clock::now();
   Trial run;
   run.lambda = run.ridge = none;
-  const Scaler scaler =
-      fit_scaler(settings_.options.preprocess, split_.source, split_.train);
+  const Scaler scaler = fit_scaler(settings_.options.preprocess, split_.source, split_.train);
   Matrix targets(split_.train.size() + split_.test.size(), split_.train.dimension());
   targets << split_.train.points, split_.test.points;
   score(run, nearest_labels(scaler.apply(split_.source.points), split_.source.labels,

@@ -147,8 +147,10 @@ void bind_model(nb::module_& core) {
       .def_prop_ro("f", array_of([](auto& m) -> auto& { return m.f; }),
                    "potentials of the source, in units of the cost")
       .def_prop_ro("g", array_of([](auto& m) -> auto& { return m.g; }), "potentials of the target")
-      .def_prop_ro("metric_origin", array_of([](auto& m) -> auto& { return m.metric.frame.origin; }))
-      .def_prop_ro("metric_basis", array_or_none([](auto& m) -> auto& { return m.metric.frame.basis; }),
+      .def_prop_ro("metric_origin",
+                   array_of([](auto& m) -> auto& { return m.metric.frame.origin; }))
+      .def_prop_ro("metric_basis",
+                   array_or_none([](auto& m) -> auto& { return m.metric.frame.basis; }),
                    "V, d x r; None: the identity")
       .def_prop_ro("metric_factor", array_or_none([](auto& m) -> auto& { return m.metric.factor; }),
                    "F, r x r; None: the identity")

@@ -28,9 +28,10 @@ struct ExactPlan {
 REMBLAI_API void require_exact_memory(Index m, Index n, const Resources& resources = {});
 
 /// Weights as in a Domain: not negative, normalised here. Costs, less what is common to a row or a
-/// column, are rounded to 2^-40 of the largest one and weights to 2^-50 (a positive one to no less), because the method is
-/// exact on integers only. O(m n) memory. Cannot be stopped on the way.
+/// column, are rounded to 2^-40 of the largest one and weights to 2^-50 (a positive one to no
+/// less), because the method is exact on integers only. O(m n) memory. Cannot be stopped on the
+/// way.
 REMBLAI_API ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
-                          const Vector& target_weights);
+                                      const Vector& target_weights);
 
 }  // namespace remblai

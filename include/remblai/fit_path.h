@@ -1,4 +1,5 @@
-// Many fits of one problem that differ in lambda, ridge, prior or metric, for the price of far fewer.
+// Many fits of one problem that differ in lambda, ridge, prior or metric, for the price of far
+// fewer.
 #pragma once
 
 #include <functional>
@@ -17,9 +18,9 @@ namespace remblai {
 /// would make, up to the tolerances. A path from large to small lambda is the cheapest order.
 class REMBLAI_API FitPath {
  public:
-  /// `options` say how points are preprocessed and where the work is done. `points` are more points of
-  /// the target domain, to be labelled along with the target points of the problem; they take no part
-  /// in the fits. Throws Error on input that cannot be used.
+  /// `options` say how points are preprocessed and where the work is done. `points` are more points
+  /// of the target domain, to be labelled along with the target points of the problem; they take no
+  /// part in the fits. Throws Error on input that cannot be used.
   FitPath(const Problem& problem, const Options& options, const MatrixView& points = Matrix());
   ~FitPath();
   FitPath(FitPath&&) noexcept;
@@ -47,7 +48,7 @@ class REMBLAI_API FitPath {
 
 /// Makes every fit of the grid in turn and shows each; `visit` returns false to end the path.
 REMBLAI_API void fit_path(const Problem& problem, std::span<const Options> grid,
-              const std::function<bool(std::size_t place, const FitPath& fit)>& visit,
-              const MatrixView& points = Matrix());
+                          const std::function<bool(std::size_t place, const FitPath& fit)>& visit,
+                          const MatrixView& points = Matrix());
 
 }  // namespace remblai

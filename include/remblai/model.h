@@ -28,11 +28,11 @@ struct Step {
   double entropy = 0;         ///< -sum G ln G
   /// What relaxed marginals add: tau KL(sums | weights) of a relaxed side, and lambda (1 - mass).
   double relaxation = 0;
-  double prior_term = 0;      ///< <A^-1, D>; 0 for a fixed metric
-  double ridge_term = 0;      ///< eps trace(A); 0 for a fixed metric
-  double source_error = 0;    ///< L1 error of the row sums, as in TransportResult
-  double target_error = 0;    ///< L1 error of the column sums
-  double duality_gap = 0;     ///< upper bound for the transport problem of this step, >= 0
+  double prior_term = 0;    ///< <A^-1, D>; 0 for a fixed metric
+  double ridge_term = 0;    ///< eps trace(A); 0 for a fixed metric
+  double source_error = 0;  ///< L1 error of the row sums, as in TransportResult
+  double target_error = 0;  ///< L1 error of the column sums
+  double duality_gap = 0;   ///< upper bound for the transport problem of this step, >= 0
   // These three cost as much as the metric step: they are NaN but for the last step of a run that
   // was not stopped.
   /// |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric, NaN unless the geodesic weight

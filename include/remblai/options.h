@@ -113,9 +113,10 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("prior", o.prior, "prior D of the learned metric");
   visit("prior-ridge", o.prior_ridge, "ridge that makes W definite, times trace(W)/d");
   visit("lambda", o.lambda, "entropy weight; 0 is exact transport");
-  visit("lambda-unit", o.lambda_unit,
-        "relative: times the mean cost between the centred clouds under the first metric; absolute: "
-        "in units of the cost");
+  visit(
+      "lambda-unit", o.lambda_unit,
+      "relative: times the mean cost between the centred clouds under the first metric; absolute: "
+      "in units of the cost");
   visit("relax-source", o.relax_source,
         "weight, in the unit of lambda, of KL(row sums of the plan | source weights), which takes "
         "the place of exact row sums; 0 keeps them exact");

@@ -40,7 +40,8 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
 /// k-nearest neighbours among the mapped source points of positive weight. The majority wins; among
 /// labels with equally many votes the one of the nearest voter. Throws Error when the model has no
 /// labels, or fewer labelled points than neighbours.
-REMBLAI_API Labels predict(const Model& model, const MatrixView& points, const PredictOptions& options = {});
+REMBLAI_API Labels predict(const Model& model, const MatrixView& points,
+                           const PredictOptions& options = {});
 
 /// A share of each class for each point. Rows sum to 1; columns follow `classes`.
 struct ClassShares {
@@ -68,13 +69,13 @@ class REMBLAI_API Predictor {
 
 /// The same rule between any labelled and unlabelled points, Euclidean. Throws Error when there are
 /// fewer labelled points than neighbours.
-REMBLAI_API Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix& points,
-                      int neighbours = 1);
+REMBLAI_API Labels nearest_labels(const Matrix& labelled, const Labels& labels,
+                                  const Matrix& points, int neighbours = 1);
 
 /// The same rule from distances: one row a point, one column a labelled point; what is added to a
 /// whole row does not matter.
 REMBLAI_API Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
-                                  int neighbours = 1);
+                                              int neighbours = 1);
 
 /// Label propagation: the share of each class in the mass that the plan (or its out-of-sample
 /// extension) sends to a target point.

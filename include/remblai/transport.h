@@ -1,5 +1,6 @@
 // The transport step: entropic optimal transport between two weighted point sets for a given cost,
-//   min over G >= 0 of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j - c_ij)/lambda),
+//   min over G >= 0 of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j -
+//   c_ij)/lambda),
 // where the sums of G over each side are given, or pulled towards given weights.
 #pragma once
 
@@ -20,8 +21,9 @@ struct TransportOptions {
   SolverChoice solver = SolverChoice::automatic;
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going = {};
-  /// A positive tau replaces the condition on the row sums by tau KL(row sums | p) in the objective,
-  /// with KL(x | w) = sum x ln(x/w) - x + w. In units of the cost. 0 keeps the sums exact.
+  /// A positive tau replaces the condition on the row sums by tau KL(row sums | p) in the
+  /// objective, with KL(x | w) = sum x ln(x/w) - x + w. In units of the cost. 0 keeps the sums
+  /// exact.
   double relax_source = 0;
   double relax_target = 0;  ///< the same for the column sums
 };
@@ -43,7 +45,8 @@ struct TransportResult {
   double cost = 0;          ///< <G, c>
   double entropy = 0;       ///< -sum G ln G
   double mass = 0;          ///< sum G; 1 unless both sides are relaxed or the weights sum to more
-  /// What a relaxed side adds to the objective: its tau KL(sums | weights), and lambda (sum p - mass).
+  /// What a relaxed side adds to the objective: its tau KL(sums | weights), and lambda (sum p -
+  /// mass).
   double relaxation = 0;
   double dual = 0;  ///< value of the dual at (f, g): a lower bound of the optimum
   double gap = 0;   ///< upper bound of primal minus dual for a feasible plan near G; >= 0
@@ -60,9 +63,9 @@ struct TransportResult {
 /// One entropic problem after another between the same two weighted sets. The potentials of the
 /// last solve are the start of the next, so a sequence of nearby costs is cheap. Costs and plan
 /// (with a copy in float, for Newton steps) are stored while they fit the memory; between points
-/// they need not be: then every pass makes them anew, block by block. Memory is kept from one cost to
-/// the next. The same bits come out for every number of threads, but where a Newton step factorises
-/// its matrix by a BLAS whose bits depend on its own.
+/// they need not be: then every pass makes them anew, block by block. Memory is kept from one cost
+/// to the next. The same bits come out for every number of threads, but where a Newton step
+/// factorises its matrix by a BLAS whose bits depend on its own.
 class REMBLAI_API Transport {
  public:
   /// Weights strictly positive. Each sums to 1, unless a solve relaxes its side.
@@ -71,8 +74,8 @@ class REMBLAI_API Transport {
   Transport(Transport&&) noexcept;
   Transport& operator=(Transport&&) noexcept;
 
-  /// c_ij = |x_i - z_j|^2 between rows. Accurate wherever the points lie. O((m + n) d), and O(m n d)
-  /// when the costs are stored.
+  /// c_ij = |x_i - z_j|^2 between rows. Accurate wherever the points lie. O((m + n) d), and O(m n
+  /// d) when the costs are stored.
   void set_points(const Matrix& x, const Matrix& z);
 
   /// Is always stored.
@@ -98,16 +101,16 @@ class REMBLAI_API Transport {
   std::unique_ptr<State> state_;
 };
 
-/// The one-call form. Zero weights are allowed: those points get the potential -infinity. Weights are
-/// divided by their sum unless a side is relaxed: then they are used as they are. `start` is empty,
-/// or potentials g to begin from, one a column.
+/// The one-call form. Zero weights are allowed: those points get the potential -infinity. Weights
+/// are divided by their sum unless a side is relaxed: then they are used as they are. `start` is
+/// empty, or potentials g to begin from, one a column.
 struct TransportPlan {
   Vector f, g;
   Matrix plan;
   TransportResult result;
 };
-REMBLAI_API TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options = {}, const Resources& resources = {},
-                        const Vector& start = {});
+REMBLAI_API TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q,
+                                    double lambda, const TransportOptions& options = {},
+                                    const Resources& resources = {}, const Vector& start = {});
 
 }  // namespace remblai

@@ -245,7 +245,7 @@ void round_row_of(const T* k, double a, const double* b, float* y, Index n) {
 
 template <class T>
 const Loops<T>& table() {
-  static constexpr Loops<T> loops{&shifted_max_of<T>, &exp2_row_of<T>, &dot_of<T>,
+  static constexpr Loops<T> loops{&shifted_max_of<T>, &exp2_row_of<T>,  &dot_of<T>,
                                   &dot_rows4_of<T>,   &add_rows4_of<T>, &add_row_of<T>,
                                   &add_squares_of<T>, &round_row_of<T>};
   return loops;

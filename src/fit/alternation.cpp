@@ -34,7 +34,9 @@ class Alternation {
   bool last_step() const;
   bool rises(const Step& record) const;
   void judge(const LearnedMetric& before, Step& record) const;
-  Matrix moment() const { return second_moment(parts_.space, parts_.planner.moments(parts_.space.z)); }
+  Matrix moment() const {
+    return second_moment(parts_.space, parts_.planner.moments(parts_.space.z));
+  }
   bool report(const Step* record, int passes, double error);
   Status conclusion() const;
 
@@ -42,8 +44,8 @@ class Alternation {
   const RunSettings& run_;
   Outcomes out_;
   DistanceWatch watch_;
-  double best_ = infinity;   // upper bound of the lowest objective so far
-  double bounds_[2] = {};    // of the objective of the last plan: lower, upper
+  double best_ = infinity;  // upper bound of the lowest objective so far
+  double bounds_[2] = {};   // of the objective of the last plan: lower, upper
   bool stopped_ = false;
   Clock::time_point start_ = Clock::now(), last_report_ = start_;
 };
@@ -106,8 +108,9 @@ Step Alternation::plan_step() {
   }
   // Before the last step the plan needs to be only as good as the metric it leads to.
   const bool loose = !last_step() && options.inner == InnerTolerance::adaptive;
-  const double tolerance =
-      loose ? std::max(options.tolerance, std::min(0.1 * watch_.change(), 1e-3)) : options.tolerance;
+  const double tolerance = loose
+                               ? std::max(options.tolerance, std::min(0.1 * watch_.change(), 1e-3))
+                               : options.tolerance;
   const TransportResult plan = parts_.planner.solve(
       tolerance, [this](int passes, double error) { return report(nullptr, passes, error); });
   stopped_ = stopped_ || plan.stopped;
@@ -158,15 +161,17 @@ Status Alternation::conclusion() const {
     return {Outcome::stopped,
             {.problem = fmt::format("stopped on request after step {}", last.step)}};
   if (!std::isfinite(last.objective))
-    return {Outcome::diverged,
-            {.problem = "the objective is not finite", .remedy = "give a larger $lambda or $ridge"}};
+    return {
+        Outcome::diverged,
+        {.problem = "the objective is not finite", .remedy = "give a larger $lambda or $ridge"}};
   if (!last.inner_converged)
-    return {Outcome::iteration_limit,
-            {.problem = fmt::format("the plan of the last step misses its marginals by {:.1e} "
-                                    "after {} passes",
-                                    std::max(last.source_error, last.target_error),
-                                    last.inner_iterations),
-             .remedy = "give a larger $lambda or $tolerance, or a $lambda of 0 for exact transport"}};
+    return {
+        Outcome::iteration_limit,
+        {.problem =
+             fmt::format("the plan of the last step misses its marginals by {:.1e} "
+                         "after {} passes",
+                         std::max(last.source_error, last.target_error), last.inner_iterations),
+         .remedy = "give a larger $lambda or $tolerance, or a $lambda of 0 for exact transport"}};
   if (!parts_.learner.learns()) return {Outcome::converged, {.problem = "the marginals are met"}};
   if (watch_.change() < parts_.options.outer_tolerance)
     return {Outcome::converged,

@@ -24,10 +24,10 @@ struct Parts {
 
 /// How a run begins and whom it tells.
 struct RunSettings {
-  double lambda = 0;          ///< absolute, in the units of the data
-  const Matrix& moment;       ///< the first metric is made from it
+  double lambda = 0;     ///< absolute, in the units of the data
+  const Matrix& moment;  ///< the first metric is made from it
   Diagnostics diagnostics = Diagnostics::full;
-  const Callback& callback;   ///< may be empty
+  const Callback& callback;  ///< may be empty
 };
 
 /// What a run leaves behind, beside the metric and the plan that its parts hold.

@@ -11,8 +11,8 @@
 namespace remblai {
 namespace {
 
-// Multiples of the golden ratio spread over the rows evenly, and in step with no order that the rows
-// may have.
+// Multiples of the golden ratio spread over the rows evenly, and in step with no order that the
+// rows may have.
 Matrix some_rows(const Matrix& points) {
   static constexpr Index most = 256;
   if (points.rows() <= most) return points;

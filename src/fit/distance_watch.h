@@ -5,15 +5,15 @@
 
 namespace remblai {
 
-/// Looks at all pairs of small sets and at 256 x 256 of large ones. The plan sees the metric through
-/// these distances alone: the alternation has settled when they have.
+/// Looks at all pairs of small sets and at 256 x 256 of large ones. The plan sees the metric
+/// through these distances alone: the alternation has settled when they have.
 class DistanceWatch {
  public:
   /// Looks at the embedded points of a step that may yet be taken back.
   void look(const Matrix& x, const Matrix& z);
 
-  /// Root mean square of the relative changes since the last accepted step; infinity before the first
-  /// one was accepted. Pairs in one place have no distance to change.
+  /// Root mean square of the relative changes since the last accepted step; infinity before the
+  /// first one was accepted. Pairs in one place have no distance to change.
   double change() const { return change_; }
 
   /// What it looked at last is the new reference.

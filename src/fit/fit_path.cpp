@@ -10,8 +10,8 @@ namespace {
 
 using linalg::Op;
 
-// |t - y|^2 up to |t|^2 for all targets t and the barycentres y = sum_k w_k z_k of the first of them,
-// from inner products alone: t'y and y'y follow from t'z.
+// |t - y|^2 up to |t|^2 for all targets t and the barycentres y = sum_k w_k z_k of the first of
+// them, from inner products alone: t'y and y'y follow from t'z.
 Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
   Matrix distances(products.rows(), weights.rows());
   linalg::gemm(Op::none, products, Op::transpose, weights, -2, 0, distances);
@@ -53,8 +53,10 @@ const Matrix& FitPath::State::inner_products(KnnMetric metric) {
     order = space.target_rows;
     for (Index j = 0, next = 0; j < targets.rows(); ++j) {
       const bool moved = next < space.z.rows() && order[static_cast<std::size_t>(next)] == j;
-      if (moved) ++next;
-      else order.push_back(j);
+      if (moved)
+        ++next;
+      else
+        order.push_back(j);
     }
     Matrix all(targets.rows() + further.rows(), targets.cols());
     all << targets(order, Eigen::all), further;

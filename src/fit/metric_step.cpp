@@ -40,9 +40,8 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
                    : linalg::multiply(a.vectors, prior_.lower, Op::transpose, Op::transpose);
   a.factor = root.asDiagonal() * a.factor;
   a.prior_term = a.mu.array().pow(1 - t_).sum();
-  a.ridge_term = ridge_.inside.size()
-                     ? ridge_.inside.cwiseProduct(linalg::gram(a.factor)).sum()
-                     : ridge_.outside * a.factor.squaredNorm();
+  a.ridge_term = ridge_.inside.size() ? ridge_.inside.cwiseProduct(linalg::gram(a.factor)).sum()
+                                      : ridge_.outside * a.factor.squaredNorm();
   if (missing_ > 0) {
     a.outside = std::pow(ridge_.outside, t_ - 1) * std::pow(prior_.outside, t_);
     a.prior_term += missing_ * prior_.outside / a.outside;

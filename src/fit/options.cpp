@@ -34,8 +34,8 @@ void Options::validate() const {
   require(not_negative(prior_ridge), "prior-ridge", prior_ridge, "a finite number, 0 or more");
   require(not_negative(lambda), "lambda", lambda,
           "a finite number, 0 or more (0: exact transport)");
-  for (const auto& [name, tau] : {std::pair("relax-source", relax_source),
-                                  std::pair("relax-target", relax_target)}) {
+  for (const auto& [name, tau] :
+       {std::pair("relax-source", relax_source), std::pair("relax-target", relax_target)}) {
     require(not_negative(tau), name, tau, "a finite number, 0 or more (0: exact sums)");
     if (tau > 0 && lambda == 0)
       throw Error({.field = name,

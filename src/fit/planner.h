@@ -1,5 +1,5 @@
-// Plans between the points of a space under one metric after another: entropic for lambda > 0, exact
-// for lambda = 0. This is the one place of a fit that tells them apart.
+// Plans between the points of a space under one metric after another: entropic for lambda > 0,
+// exact for lambda = 0. This is the one place of a fit that tells them apart.
 #pragma once
 
 #include <functional>

@@ -22,8 +22,9 @@ class Session {
     const Model* start = nullptr;  ///< as in `fit`
   };
 
-  /// One fit. The result is the one that a session of its own would have, up to the tolerances: every
-  /// fit begins at the first metric, and only the first plan starts from that of the fit before.
+  /// One fit. The result is the one that a session of its own would have, up to the tolerances:
+  /// every fit begins at the first metric, and only the first plan starts from that of the fit
+  /// before.
   void fit(const Options& options, const Run& run);
 
   // The last fit.

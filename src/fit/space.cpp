@@ -69,11 +69,6 @@ Span span_of(const Options& options) {
   return Span::everything;
 }
 
-Span wider(Span a, Span b) {
-  if (a == Span::everything || b == Span::everything) return Span::everything;
-  return a == b ? a : Span::with_origin;
-}
-
 Space make_space(const Domain& source, const Domain& target, Span span) {
   Space space;
   space.source_rows = positive_entries(source.weights);

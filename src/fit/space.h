@@ -1,5 +1,5 @@
-// The problem as the iterations see it: points of positive weight, in coordinates of the span of the
-// data.
+// The problem as the iterations see it: points of positive weight, in coordinates of the span of
+// the data.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,6 @@ enum class Span { everything, displacements, with_origin };
 
 /// The smallest span that is exact for these options.
 Span span_of(const Options& options);
-
-/// The span that is exact for either.
-Span wider(Span a, Span b);
 
 struct Space {
   std::vector<Index> source_rows, target_rows;  ///< points of positive weight

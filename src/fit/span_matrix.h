@@ -1,4 +1,5 @@
-// Symmetric positive definite matrices in the coordinates of a space: priors, fixed metrics, ridges.
+// Symmetric positive definite matrices in the coordinates of a space: priors, fixed metrics,
+// ridges.
 #pragma once
 
 #include "fit/space.h"

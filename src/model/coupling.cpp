@@ -27,7 +27,6 @@ std::vector<Index> all_of(Index count) {
   return places;
 }
 
-
 /// softmax_j((g_j - c_j)/lambda), with f in place of g when backward.
 class EntropicCoupling final : public Coupling {
  public:
@@ -54,11 +53,11 @@ class EntropicCoupling final : public Coupling {
     const Vector own_potentials =
         (forward ? model_.f : model_.g) * (std::numbers::log2e / model_.lambda);
     Vector sums(own(direction).size());
-    visit_rows(direction, own(direction).points, [&](Index first, Matrix& rows, const Vector& tops) {
-      for (Index i = 0; i < rows.rows(); ++i)
-        sums[first + i] =
-            rows.row(i).sum() * std::exp2(tops[i] + own_potentials[first + i]);
-    });
+    visit_rows(
+        direction, own(direction).points, [&](Index first, Matrix& rows, const Vector& tops) {
+          for (Index i = 0; i < rows.rows(); ++i)
+            sums[first + i] = rows.row(i).sum() * std::exp2(tops[i] + own_potentials[first + i]);
+        });
     return sums;
   }
 
@@ -71,8 +70,8 @@ class EntropicCoupling final : public Coupling {
     const double scale = std::numbers::log2e / model_.lambda;
     const Eigen::RowVectorXd potentials = scale * (forward ? model_.g : model_.f).transpose();
     for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
-      const GroundCost cost = GroundCost::between_points(
-          model_.metric.embed(points.middleRows(first, count)), anchors);
+      const GroundCost cost =
+          GroundCost::between_points(model_.metric.embed(points.middleRows(first, count)), anchors);
       const double unit = scale * model_.metric.unit;
       Matrix rows = cost.relative_block(0, count);
       Vector tops(count);

@@ -1,5 +1,5 @@
-// The plan of a model and its extension to new points: entropic, from potentials, or sparse, from the
-// masses of an exact plan. `coupling_of` is the one place of a model that tells them apart.
+// The plan of a model and its extension to new points: entropic, from potentials, or sparse, from
+// the masses of an exact plan. `coupling_of` is the one place of a model that tells them apart.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace remblai {
 /// Forward: from source points to target points. Backward: the other way.
 enum class Direction { forward, backward };
 
-/// For some points, from number `first` on: one row a point, its weights over the points of the other
-/// domain, which sum to 1 (or are all 0 where a point has no mass).
+/// For some points, from number `first` on: one row a point, its weights over the points of the
+/// other domain, which sum to 1 (or are all 0 where a point has no mass).
 using RowVisitor = std::function<void(Index first, const Matrix& rows)>;
 
 class Coupling {
@@ -22,7 +22,8 @@ class Coupling {
   explicit Coupling(const Model& model) : model_(model) {}
   virtual ~Coupling() = default;
 
-  /// Conditional distributions of points of the model, by their numbers, in blocks of bounded memory.
+  /// Conditional distributions of points of the model, by their numbers, in blocks of bounded
+  /// memory.
   virtual void visit_own(Direction direction, const std::vector<Index>& points,
                          const RowVisitor& visit) const = 0;
 

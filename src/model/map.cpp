@@ -8,7 +8,8 @@ namespace {
 
 Matrix map_points(const Model& model, Direction direction, const MatrixView& points) {
   require_finite(points, "points");
-  return model.scaler.undo(coupling_of(model)->new_barycentres(direction, model.scaler.apply(points)));
+  return model.scaler.undo(
+      coupling_of(model)->new_barycentres(direction, model.scaler.apply(points)));
 }
 
 }  // namespace

@@ -38,9 +38,8 @@ Matrix Metric::distances(const Matrix& a, const Matrix& b) const {
   if (frame.basis.size()) {
     const auto rest = [&](const Matrix& points) {
       Matrix left = (points.rowwise() - frame.origin.transpose()) * (1 / frame.length);
-      linalg::gemm(linalg::Op::none, frame.coordinates(points), linalg::Op::transpose,
-                   frame.basis, -1, 1,
-                   left);
+      linalg::gemm(linalg::Op::none, frame.coordinates(points), linalg::Op::transpose, frame.basis,
+                   -1, 1, left);
       return left;
     };
     total += outside * pairs(rest(a), rest(b));

@@ -183,11 +183,10 @@ ClassShares propagate(const Model& model, const MatrixView& points) {
   for (Index i = 0; i < members.rows(); ++i)
     members(i, classes.places[static_cast<std::size_t>(i)]) = 1;
   out.shares.resize(points.rows(), out.classes.size());
-  coupling_of(model)->visit_new(Direction::backward, model.scaler.apply(points),
-                     [&](Index first, const Matrix& weights) {
-                       out.shares.middleRows(first, weights.rows()) =
-                           linalg::multiply(weights, members);
-                     });
+  coupling_of(model)->visit_new(
+      Direction::backward, model.scaler.apply(points), [&](Index first, const Matrix& weights) {
+        out.shares.middleRows(first, weights.rows()) = linalg::multiply(weights, members);
+      });
   return out;
 }
 

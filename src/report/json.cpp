@@ -86,10 +86,9 @@ Json options_json(const PredictOptions& options) {
 
 Options options_from(const Json& json) {
   Options options;
-  for_each_option(
-      options, [&](const char* key, auto& value, const char*) {
-        if (json.contains(key)) read_value(json.at(key), value);  // older files have fewer options
-      });
+  for_each_option(options, [&](const char* key, auto& value, const char*) {
+    if (json.contains(key)) read_value(json.at(key), value);  // older files have fewer options
+  });
   return options;
 }
 

@@ -43,10 +43,10 @@ Vector diagonal(const Metric& metric) {
 
 /// Columns in the coordinates of the span to rows of the whole space; the largest weight positive.
 Matrix axes(const Metric& metric, const Matrix& columns) {
-  Matrix rows =
-      metric.frame.basis.size() && columns.size()
-          ? linalg::multiply(columns, metric.frame.basis, linalg::Op::transpose, linalg::Op::transpose)
-          : Matrix(columns.transpose());
+  Matrix rows = metric.frame.basis.size() && columns.size()
+                    ? linalg::multiply(columns, metric.frame.basis, linalg::Op::transpose,
+                                       linalg::Op::transpose)
+                    : Matrix(columns.transpose());
   for (Index k = 0; k < rows.rows(); ++k) {
     Index largest = 0;
     rows.row(k).cwiseAbs().maxCoeff(&largest);

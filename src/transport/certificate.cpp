@@ -1,4 +1,5 @@
-// The gap between the value of a feasible plan near P = exp((f + g - c)/lambda) and the dual at (f, g).
+// The gap between the value of a feasible plan near P = exp((f + g - c)/lambda) and the dual at (f,
+// g).
 #include "transport/certificate.h"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ double x_log_x(double x) {
   return x > 0 ? x * std::log(x) : 0;
 }
 
-// Two exact sides. P is rounded onto the plans with these marginals: rows and columns scaled down by
-// x and y, then the missing mass alpha beta'/tau added. The gap of the rounded plan is lambda
+// Two exact sides. P is rounded onto the plans with these marginals: rows and columns scaled down
+// by x and y, then the missing mass alpha beta'/tau added. The gap of the rounded plan is lambda
 // KL(rounded | P), bounded from above by the log-sum inequality, which needs no logarithm of a
 // matrix.
 double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& p, const Vector& q,
@@ -82,8 +83,8 @@ Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& row
   result.dual = rows.dual(f) + columns.dual(g) + lambda * (whole - mass);
   const bool balanced = rows.is_exact() && columns.is_exact();
   if (!balanced)
-    result.relaxation = rows.divergence(sums.rows) + columns.divergence(sums.columns) +
-                        lambda * (whole - mass);
+    result.relaxation =
+        rows.divergence(sums.rows) + columns.divergence(sums.columns) + lambda * (whole - mass);
   const double gap = gap_of(kernel, cost, rows, columns, lambda, potentials, sums);
   result.gap = gap < 0 ? 0 : gap;  // NaN stays NaN
   result.by_kind = kernel.counts();

@@ -20,8 +20,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Weights as multiples of 2^-50 that add up to 2^50; rounding goes to the largest weight. A positive
-// weight keeps a unit, so that its point has a row in the plan.
+// Weights as multiples of 2^-50 that add up to 2^50; rounding goes to the largest weight. A
+// positive weight keeps a unit, so that its point has a row in the plan.
 Integers whole_weights(const Vector& weights) {
   constexpr std::int64_t total = std::int64_t{1} << 50;
   Integers whole(static_cast<std::size_t>(weights.size()));
@@ -44,12 +44,13 @@ void require_exact_memory(Index m, Index n, const Resources& resources) {
   double there = available_memory();
   if (resources.memory > 0) there = std::min(there, resources.memory_bytes());
   if (m <= std::numeric_limits<int>::max() / n && needed <= there) return;
-  throw Error({.field = "lambda",
-               .value = "0",
-               .problem = fmt::format("(exact transport) between {} and {} points needs {:.1f} GiB, "
-                                      "more than there is",
-                                      m, n, needed / 0x1p30),
-               .remedy = "give a positive $lambda or fewer points"});
+  throw Error(
+      {.field = "lambda",
+       .value = "0",
+       .problem = fmt::format("(exact transport) between {} and {} points needs {:.1f} GiB, "
+                              "more than there is",
+                              m, n, needed / 0x1p30),
+       .remedy = "give a positive $lambda or fewer points"});
 }
 
 ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,

@@ -38,8 +38,7 @@ GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z) {
   cost.u_ = x.rowwise() - x_mean;
   cost.v_ = z.rowwise() - z_mean;
   cost.alpha_ = (cost.u_.rowwise() + apart).rowwise().squaredNorm();
-  cost.beta_ =
-      (cost.v_.rowwise() - apart).rowwise().squaredNorm().array() - apart.squaredNorm();
+  cost.beta_ = (cost.v_.rowwise() - apart).rowwise().squaredNorm().array() - apart.squaredNorm();
   cost.range_ = std::pow(largest_length(cost.u_) + largest_length(cost.v_), 2);
   if (!std::isfinite(cost.alpha_.sum() + cost.beta_.sum()))
     cost.range_ = std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
-// The m x n matrix of a transport problem, K_ij = 2^(u_i + v_j - s c_ij) with s = log2(e)/lambda, and
-// the passes over it. A kernel knows costs and potentials; it does not know weights, scalings or
-// what is done with its sums. Another device is another class behind this interface.
+// The m x n matrix of a transport problem, K_ij = 2^(u_i + v_j - s c_ij) with s = log2(e)/lambda,
+// and the passes over it. A kernel knows costs and potentials; it does not know weights, scalings
+// or what is done with its sums. Another device is another class behind this interface.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ class RowRule {
   /// weights_i d_i.
   static RowRule weigh(const Vector& weights);
 
-  /// The factor of row i that meets its marginal; `u` holds the potentials that stand in the kernel.
-  /// The factors are kept in `factors`, which has m entries.
+  /// The factor of row i that meets its marginal; `u` holds the potentials that stand in the
+  /// kernel. The factors are kept in `factors`, which has m entries.
   static RowRule meet(const Marginal& marginal, double lambda, const Vector& u, Vector& factors);
 
   double operator()(Index i, double product) const;

@@ -118,13 +118,13 @@ class CpuKernel final : public Kernel {
   const GroundCost* cost_ = nullptr;
   bool stored_ = false;
   int threads_ = 1;
-  Index pieces_ = 1;       // of the rows, each with its own column sums
-  Index made_rows_ = 1;    // at a time, when they are not stored
-  double unit_ = 1;        // entries are costs without alpha and beta, in this unit
-  RowMatrix<T> entries_;   // stored; empty when the caller's matrix serves
-  RowMatrix<T> kernel_;    // K; empty when it is not stored
-  RowMatrix<T> u_, v_;     // factors of the entries in float; double uses those of the costs
-  double scale_ = 0;       // log2(e)/lambda, for entries in their unit
+  Index pieces_ = 1;      // of the rows, each with its own column sums
+  Index made_rows_ = 1;   // at a time, when they are not stored
+  double unit_ = 1;       // entries are costs without alpha and beta, in this unit
+  RowMatrix<T> entries_;  // stored; empty when the caller's matrix serves
+  RowMatrix<T> kernel_;   // K; empty when it is not stored
+  RowMatrix<T> u_, v_;    // factors of the entries in float; double uses those of the costs
+  double scale_ = 0;      // log2(e)/lambda, for entries in their unit
   Vector row_shift_, column_shift_;  // exponents of K beside the entries
   mutable ColumnSums<T> sums_;
   mutable std::vector<RowMatrix<T>> blocks_;
@@ -169,7 +169,8 @@ void CpuKernel<T>::plan_memory() {
   pieces_ = std::clamp<Index>(static_cast<Index>(std::min(1e6, memory_ / 2 / sums)), 1, pieces_);
   // Enough for a matrix product to be fast, few enough to be in a cache when they are used.
   const double cached = std::clamp(0x1.8p24 / each / columns, 32.0, 192.0);
-  made_rows_ = std::max<Index>(1, static_cast<Index>(std::min(cached, memory_ / 2 / each / columns)));
+  made_rows_ =
+      std::max<Index>(1, static_cast<Index>(std::min(cached, memory_ / 2 / each / columns)));
   const double block = each * columns * static_cast<double>(made_rows_);
   threads_ = static_cast<int>(std::clamp(memory_ / 2 / block, 1.0, static_cast<double>(threads_)));
 }

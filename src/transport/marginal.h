@@ -8,8 +8,10 @@ namespace remblai {
 
 /// With the potential f of the side, plans have the sums that the rule wants,
 ///   exact:             w_i,
-///   relaxed (KL, tau): w_i exp(-f_i/tau), where tau sum_i KL(sum_i | w_i) is part of the objective.
-/// Weights and tau are positive. lambda is the entropy weight of the plan, in the units of tau and f.
+///   relaxed (KL, tau): w_i exp(-f_i/tau), where tau sum_i KL(sum_i | w_i) is part of the
+///   objective.
+/// Weights and tau are positive. lambda is the entropy weight of the plan, in the units of tau and
+/// f.
 class Marginal {
  public:
   static Marginal exact(Vector weights);
@@ -19,7 +21,8 @@ class Marginal {
   const Vector& weights() const { return weights_; }
   Index size() const { return weights_.size(); }
 
-  /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact side.
+  /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact
+  /// side.
   double power(double lambda) const { return is_exact() ? 1 : tau_ / (tau_ + lambda); }
 
   /// The factor of entry i that makes its sum the one that is wanted. `sum` is the sum for the
@@ -30,7 +33,8 @@ class Marginal {
   /// The factors of all entries.
   Vector factors(const Vector& sums, const Vector& shifts, double lambda) const;
 
-  /// The potential (base 2, in units of lambda) of entry i from log2 of its sum for the potential 0.
+  /// The potential (base 2, in units of lambda) of entry i from log2 of its sum for the potential
+  /// 0.
   double potential(Index i, double log2_sum, double power) const;
 
   Vector wanted(const Vector& potential) const;

@@ -97,8 +97,8 @@ bool Newton::factorise(const System& system) {
 }
 
 // For H x = gradient, on from x and its residual, which it updates, until the L1 norm of the
-// residual is `enough`, or for `most` iterations. With a null vector the iterates stay orthogonal to
-// it, up to rounding. True when there is nothing left to do.
+// residual is `enough`, or for `most` iterations. With a null vector the iterates stay orthogonal
+// to it, up to rounding. True when there is nothing left to do.
 bool Newton::solve(const System& system, double enough, int most, Vector& x,
                    Vector& residual) const {
   Vector jacobi;

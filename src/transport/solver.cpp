@@ -151,8 +151,8 @@ Solved solve(Kernel& kernel, const GroundCost& cost, const Marginal& rows, const
   solved.result.converged = run.run(lambda, cost.range(), potentials);
   solved.result.stopped = run.stopped();
   solved.result.newton_steps = run.newton_steps();
-  solved.sums = certify(kernel, cost, rows, columns, lambda, potentials, options.tolerance,
-                        solved.result);
+  solved.sums =
+      certify(kernel, cost, rows, columns, lambda, potentials, options.tolerance, solved.result);
   return solved;
 }
 

@@ -1,5 +1,5 @@
-// Finds the potentials of an entropic transport problem: lambda is lowered in stages, and in each the
-// marginals are met by Sinkhorn iterations while these contract fast, else by Newton steps.
+// Finds the potentials of an entropic transport problem: lambda is lowered in stages, and in each
+// the marginals are met by Sinkhorn iterations while these contract fast, else by Newton steps.
 #pragma once
 
 #include "transport/kernel.h"

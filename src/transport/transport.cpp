@@ -94,10 +94,11 @@ void Transport::State::use(GroundCost next) {
 
 void Transport::set_points(const Matrix& x, const Matrix& z) {
   if (x.cols() != z.cols() || x.rows() == 0 || z.rows() == 0)
-    throw Error({.field = "points",
-                 .value = fmt::format("{} x {} and {} x {}", x.rows(), x.cols(), z.rows(), z.cols()),
-                 .problem = "do not fit together",
-                 .remedy = "both sides need points of the same number of coordinates"});
+    throw Error(
+        {.field = "points",
+         .value = fmt::format("{} x {} and {} x {}", x.rows(), x.cols(), z.rows(), z.cols()),
+         .problem = "do not fit together",
+         .remedy = "both sides need points of the same number of coordinates"});
   require_finite(x, "points");
   require_finite(z, "points");
   state_->use(GroundCost::between_points(x, z));
@@ -165,13 +166,15 @@ const Vector& Transport::target_marginal() const {
 }
 
 Matrix Transport::plan_times(const Matrix& y) const {
-  if (!state_->has_plan) throw Error(Message{.field = "plan", .problem = "there is none before solve"});
+  if (!state_->has_plan)
+    throw Error(Message{.field = "plan", .problem = "there is none before solve"});
   const linalg::Threads scope(state_->resources.threads);
   return state_->kernel->times(y);
 }
 
 Matrix Transport::plan() const {
-  if (!state_->has_plan) throw Error(Message{.field = "plan", .problem = "there is none before solve"});
+  if (!state_->has_plan)
+    throw Error(Message{.field = "plan", .problem = "there is none before solve"});
   return state_->kernel->matrix();
 }
 

@@ -220,11 +220,11 @@ TEST(Linalg, EveryNonFiniteEntryIsSeen) {
 }
 
 TEST(Linalg, AFloatFactorSolvesToItsPrecision) {
-  const FloatMatrix b = (0.1 * random_matrix(30, 40, 21)).cast<float>();
+  const FloatMatrix b = (0.1 * random_matrix(40, 30, 21)).cast<float>();
   FloatMatrix h = FloatMatrix::Identity(30, 30) * 20;
-  subtract_gram_of_rows(b, h);
+  subtract_gram(b, h);
   const Matrix truth =
-      20 * Matrix::Identity(30, 30) - b.cast<double>() * b.cast<double>().transpose();
+      20 * Matrix::Identity(30, 30) - b.cast<double>().transpose() * b.cast<double>();
   const Vector x = random_matrix(30, 1, 22).col(0);
   Eigen::VectorXf found = (truth * x).cast<float>();
   ASSERT_TRUE(cholesky_in_place(h));

@@ -1,78 +1,21 @@
-// The outer loop along a path of lambda: every run is the one a fit would make, whatever came
-// before.
+// The outer loop: what a step records, acceleration, and the end.
 #include "fit/alternation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "remblai/map.h"
+#include "fit/session.h"
 #include "support.h"
 
 namespace remblai {
 namespace {
 
-Space space_of(const Problem& problem, const Options& options) {
-  return make_space(problem, problem.source.points, problem.target.points, options);
-}
-
-TEST(Alternation, ARunDoesNotDependOnTheRunsBefore) {
-  const Problem problem = test::small_problem();
-  for (const MetricChoice metric : {MetricChoice::learned, MetricChoice::w})
-    for (const int seed : {0, 3}) {
-      const Options options{.metric = metric,
-                            .tolerance = 1e-10,
-                            .outer_tolerance = 1e-6,
-                            .inner = InnerTolerance::tight,
-                            .seed = seed};
-      const Space space = space_of(problem, options);
-      Alternation path(space, options, 1);
-      for (const double lambda : {0.0, 2.0, 0.3, 0.05, 0.0, 0.3}) {
-        path.run(lambda);
-        Options single = options;
-        single.lambda = lambda;
-        const Model model = fit(problem, single);
-        ASSERT_EQ(path.status().outcome, model.status.outcome) << lambda;
-        EXPECT_EQ(path.lambda(), model.lambda);
-        EXPECT_EQ(path.exact().size(), model.exact.size());
-        EXPECT_EQ(path.history().size(), model.history.size()) << lambda;
-        EXPECT_NEAR(path.history().back().objective, model.history.back().objective,
-                    1e-8 * std::abs(model.history.back().objective))
-            << lambda;
-        EXPECT_NEAR(path.history().front().objective, model.history.front().objective,
-                    1e-8 * std::abs(model.history.front().objective))
-            << lambda;
-        EXPECT_LE(test::difference(path.metric().factor, model.metric.factor),
-                  1e-5 * model.metric.factor.norm())
-            << lambda;
-      }
-    }
-}
-
-TEST(Alternation, ConditionalsOfEmbeddedPointsAreEmbeddedBarycentres) {
-  const Problem problem = test::small_problem(20, 15, 40);  // in a span of 35 dimensions
-  for (const double lambda : {0.2, 0.0}) {
-    const Options options{.lambda = lambda};
-    const Space space = space_of(problem, options);
-    Alternation alternation(space, options, 1);
-    alternation.run(lambda);
-    const Matrix weights = alternation.conditionals();
-    EXPECT_LE((weights.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-12);
-    const Matrix mapped = map(fit(problem, options), problem.source.points);
-    EXPECT_LE(test::difference(weights * alternation.embed(space.z),
-                               alternation.embed(space.frame.coordinates(mapped))),
-              1e-4)
-        << lambda;
-  }
-}
-
 TEST(Alternation, BriefHistoriesLeaveOutOnlyWhatCostsTime) {
   const Problem problem = test::small_problem();
-  const Options options;
-  const Space space = space_of(problem, options);
-  Alternation full(space, options, 1), brief(space, options, 1, Diagnostics::brief);
-  full.run(0.2);
-  brief.run(0.2);
+  Session full(problem, {}, Span::displacements), brief(problem, {}, Span::displacements);
+  full.fit({}, {});
+  brief.fit({}, {.diagnostics = Diagnostics::brief});
   ASSERT_EQ(full.history().size(), brief.history().size());
   ASSERT_GE(full.history().size(), 2u);
   const Step& a = full.history().back();
@@ -121,6 +64,7 @@ TEST(Alternation, AStepThatRaisesTheObjectiveIsTakenBack) {
   Problem problem;
   problem.source.points = test::random_matrix(30, 8, 2);
   problem.target.points = 1.3 * test::random_matrix(25, 8, 102);
+  int rejected = 0;
   for (const double lambda : {0.05, 0.02, 0.005}) {
     const Model model = fit(problem, {.lambda = lambda,
                                       .steps = 60,
@@ -131,7 +75,12 @@ TEST(Alternation, AStepThatRaisesTheObjectiveIsTakenBack) {
       EXPECT_LE(model.history[k].objective,
                 model.history[k - 1].objective + 1e-7 * std::abs(model.history[k - 1].objective))
           << lambda << " at step " << k + 1;
+    int taken_back = 0;
+    for (const Step& step : model.history) taken_back += step.rejected;
+    EXPECT_LE(taken_back, 3) << lambda;
+    rejected += taken_back;
   }
+  EXPECT_GE(rejected, 1);
 }
 
 // Few points, so that all pairs are looked at.

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "fit/alternation.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
@@ -16,7 +15,10 @@ namespace remblai {
 namespace {
 
 Space space_of(const Matrix& x, const Matrix& z, const Options& options = {}) {
-  return make_space({{x, {}, {}}, {z, {}, {}}, {}}, x, z, options);
+  const auto uniform = [](Index n) -> Vector {
+    return Vector::Constant(n, 1.0 / static_cast<double>(n));
+  };
+  return make_space({x, {}, uniform(x.rows())}, {z, {}, uniform(z.rows())}, span_of(options));
 }
 
 TEST(Space, TheSpanIsFoundAndKeepsAllDistances) {
@@ -38,23 +40,6 @@ TEST(Space, ConstantColumnsAndDuplicatePointsLowerTheRank) {
   Matrix twice(60, 6);
   for (Index i = 0; i < 60; ++i) twice.row(i) = x.row(i % 3);
   EXPECT_EQ(space_of(twice, twice).rank(), 2);
-}
-
-TEST(Space, AnotherReferenceIsThatOfASpaceOfItsOwn) {
-  const Problem problem = test::small_problem(20, 15, 40);
-  Space shared = make_shared_space(problem, problem.source.points, problem.target.points);
-  for (const PriorChoice prior : {PriorChoice::w_inverse, PriorChoice::w, PriorChoice::identity}) {
-    const Options options{.prior = prior, .prior_ridge = 0.3};
-    set_reference(shared, problem, options);
-    const Space own = make_space(problem, problem.source.points, problem.target.points, options);
-    EXPECT_EQ(shared.reference.inside.size() == 0, prior == PriorChoice::identity);
-    Alternation a(shared, options, 1), b(own, options, 1);
-    a.run(0.2);
-    b.run(0.2);
-    EXPECT_NEAR(a.history().back().objective, b.history().back().objective,
-                1e-6 * std::abs(b.history().back().objective))
-        << name(prior);
-  }
 }
 
 // The answer in the span equals the one computed in all d dimensions: the same priors, given as

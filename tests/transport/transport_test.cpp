@@ -210,7 +210,7 @@ TEST(Transport, EverySolverEndsInTheSamePlan) {
       EXPECT_LE((problem.plan() - first).lpNorm<1>(), 1e-7) << name(solver) << " at " << lambda;
       EXPECT_EQ(result.newton_steps > 0 && solver == SolverChoice::sinkhorn, false);
       EXPECT_EQ(result.passes,
-                result.by_kind.sinkhorn + result.by_kind.products + result.by_kind.exponentials);
+                result.by_kind.fused + result.by_kind.products + result.by_kind.exponentials);
     }
   }
 }
@@ -224,9 +224,32 @@ TEST(Transport, ExtrapolationSavesIterations) {
     Transport problem(uniform(80), uniform(80));
     problem.set_cost(cost);
     return problem.solve(0.02, {.tolerance = 1e-8, .solver = solver, .keep_going = {}})
-        .by_kind.sinkhorn;
+        .by_kind.fused;
   };
   EXPECT_LT(2 * iterations(SolverChoice::anderson), iterations(SolverChoice::sinkhorn));
+}
+
+// Where both clouds lie far away, and far from each other, costs keep their digits.
+TEST(Transport, PlacesOfThePointsDoNotMatter) {
+  const Matrix x = test::random_matrix(30, 4, 1), z = test::random_matrix(25, 4, 2);
+  for (const double memory : {1.0, 1e-9}) {
+    Transport near(uniform(30), uniform(25), {.memory = memory});
+    near.set_points(x, z);
+    const TransportResult expected = near.solve(0.5);
+    for (const double offset : {1e4, 1e8}) {
+      Transport far(uniform(30), uniform(25), {.memory = memory});
+      far.set_points(x.array() + offset, z.array() + offset);
+      const TransportResult result = far.solve(0.5);
+      EXPECT_TRUE(result.converged);
+      EXPECT_NEAR(result.cost, expected.cost, 1e-15 * 100 * offset * expected.cost);
+      EXPECT_LE((far.plan() - near.plan()).lpNorm<1>(), 1e-15 * 1000 * offset);
+    }
+    // A distance between the clouds adds one number to each row and each column of the costs.
+    Transport apart(uniform(30), uniform(25), {.memory = memory});
+    apart.set_points(x, z.array() + 1e4);
+    EXPECT_TRUE(apart.solve(0.5).converged);
+    EXPECT_LE((apart.plan() - near.plan()).lpNorm<1>(), 1e-5);
+  }
 }
 
 // Points in many dimensions, so that blocks are made by a product worth the name.
@@ -386,7 +409,11 @@ TEST(Transport, RefusesWhatItCannotUse) {
   Matrix bad = cost;
   bad(1, 2) = std::nan("");
   EXPECT_THROW(transport(bad, {}, {}, 1), Error);
-  EXPECT_THROW(Transport(Vector::Ones(3), uniform(3)), Error);
+  EXPECT_THROW(Transport(Vector::Zero(3), uniform(3)), Error);
+  Transport heavy(Vector::Ones(3), uniform(3));
+  heavy.set_cost(cost);
+  EXPECT_THROW(heavy.solve(1), Error);  // sums that are exact add up to 1
+  EXPECT_THROW(heavy.solve(1, {.relax_source = -1}), Error);
   Transport problem(uniform(3), uniform(3));
   EXPECT_THROW(problem.solve(1), Error);
   EXPECT_THROW(problem.set_cost(bad), Error);

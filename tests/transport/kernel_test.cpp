@@ -1,0 +1,138 @@
+// Every verb of a kernel against the dense matrix it stands for: double and float, stored and made.
+#include "transport/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+struct Case {
+  Precision precision;
+  double memory;  // GiB
+  double error;   // relative, of a sum
+};
+
+class EveryKernel : public testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<Kernel> kernel() const {
+    return make_kernel(
+        {.threads = 2, .memory = GetParam().memory, .precision = GetParam().precision});
+  }
+  double error(const Matrix& truth) const {
+    return GetParam().error * (1 + truth.cwiseAbs().maxCoeff());
+  }
+
+  const Matrix x = test::random_matrix(70, 6, 1), z = test::random_matrix(50, 6, 2).array() + 3;
+  const GroundCost cost = GroundCost::between_points(x, z);
+  const double lambda = 4;
+};
+
+TEST_P(EveryKernel, IsItsMatrix) {
+  const auto k = kernel();
+  k->use(cost);
+  const Vector v = test::random_matrix(50, 1, 3).col(0);
+  const Vector p = test::random_weights(70, 4);
+  const Marginal rows = Marginal::exact(p);
+  Vector u(70), a(70);
+  const Vector sums = k->rescale(lambda, v, u, RowRule::meet(rows, lambda, u, a));
+  Matrix truth = -std::numbers::log2e / lambda * cost.block(0, 70);
+  truth.colwise() += u;
+  truth.rowwise() += v.transpose();
+  truth = truth.unaryExpr([](double e) { return std::exp2(e); });
+  EXPECT_LE(test::difference(k->matrix(), truth), error(truth));
+  EXPECT_LE((truth.rowwise().maxCoeff().array() - 1).abs().maxCoeff(), error(truth));
+  EXPECT_LE(test::difference(a, p.cwiseQuotient(truth.rowwise().sum())), error(a));
+  EXPECT_LE(test::difference(sums, truth.transpose() * a), error(sums));
+
+  const Vector y = test::random_weights(50, 5), w = test::random_weights(70, 6);
+  EXPECT_LE(test::difference(k->times(y), truth * y), error(truth * y));
+  EXPECT_LE(test::difference(k->transpose_times(w), truth.transpose() * w), error(sums));
+  EXPECT_LE(test::difference(k->times(z), truth * z), 10 * error(truth * z));
+  EXPECT_LE(test::difference(k->fused(y, RowRule::weigh(w)),
+                             truth.transpose() * w.cwiseProduct(truth * y)),
+            error(sums));
+  EXPECT_LE(test::difference(k->squares_transpose_times(w), truth.cwiseAbs2().transpose() * w),
+            error(sums));
+  const Vector met = k->fused(y, RowRule::meet(rows, lambda, u, a));
+  EXPECT_LE(test::difference(a, p.cwiseQuotient(truth * y)), error(a));
+  EXPECT_LE(test::difference(met, truth.transpose() * a), error(met));
+  const Vector exponents = u - std::numbers::log2e / lambda * cost.column(7);
+  EXPECT_NEAR(k->log2_column_sum(7, u),
+              std::log2(exponents.unaryExpr([](double e) { return std::exp2(e); }).sum()), 1e-12);
+}
+
+TEST_P(EveryKernel, BecomesThePlan) {
+  const auto k = kernel();
+  k->use(cost);
+  const Vector f = test::random_matrix(70, 1, 3).col(0), g = test::random_matrix(50, 1, 4).col(0);
+  const Kernel::Sums sums = k->fix(lambda, f, g);
+  const Matrix costs = cost.block(0, 70);
+  Matrix truth = -costs;
+  truth.colwise() += f;
+  truth.rowwise() += g.transpose();
+  truth = (truth / lambda).array().exp();
+  EXPECT_LE(test::difference(k->matrix(), truth), error(truth));
+  EXPECT_LE(test::difference(sums.rows, truth.rowwise().sum()), error(sums.rows));
+  EXPECT_LE(test::difference(sums.columns, truth.colwise().sum().transpose()), error(sums.columns));
+  EXPECT_NEAR(sums.cost, truth.cwiseProduct(costs).sum(),
+              10 * error(truth.cwiseProduct(costs)) * 70);
+}
+
+TEST_P(EveryKernel, APreconditionerInvertsWhatItFactorised) {
+  const auto k = kernel();
+  k->use(cost);
+  k->fix(lambda, Vector::Zero(70), Vector::Zero(50));
+  if (GetParam().memory < 1e-3) {
+    EXPECT_EQ(k->most_factored(), 0);  // there is nothing stored to make it from
+    return;
+  }
+  ASSERT_GE(k->most_factored(), 50);
+  const Matrix plan = k->matrix();
+  const Vector left = Vector::Constant(70, 0.3), right = test::random_weights(50, 3);
+  const Vector null = test::random_weights(50, 4).normalized();
+  const Matrix m = left.asDiagonal() * plan * right.asDiagonal();
+  const Matrix truth =
+      (1 + 1e-6) * Matrix::Identity(50, 50) + null * null.transpose() - m.transpose() * m;
+  ASSERT_TRUE(k->factorise(left, right, null));
+  const Vector y = test::random_matrix(50, 1, 5).col(0);
+  EXPECT_LE(test::difference(truth * k->precondition(y), y), 1e-4);
+  EXPECT_FALSE(k->factorise(1e3 * left, 1e3 * right, null));
+}
+
+// Sizes may change from one cost to the next, and so may what is stored.
+TEST_P(EveryKernel, TakesOneCostAfterAnother) {
+  const auto k = kernel();
+  const auto check = [&](const GroundCost& next) {
+    k->use(next);
+    const Vector f = Vector::Zero(next.rows()), g = Vector::Zero(next.columns());
+    k->fix(lambda, f, g);
+    const Matrix truth = (next.block(0, next.rows()) / -lambda).array().exp();
+    EXPECT_LE(test::difference(k->matrix(), truth), error(truth));
+  };
+  check(cost);
+  const GroundCost small = GroundCost::between_points(x.topRows(5), z.topRows(3));
+  check(small);
+  const GroundCost dense = GroundCost::dense(test::random_matrix(9, 70, 8));
+  check(dense);
+  GroundCost with_classes = GroundCost::between_points(x, z);
+  with_classes.add_terms(test::random_matrix(70, 3, 5), test::random_matrix(50, 3, 6));
+  check(with_classes);
+  check(cost);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernel, EveryKernel,
+    testing::Values(Case{Precision::float64, 1, 1e-13}, Case{Precision::float64, 1e-9, 1e-13},
+                    Case{Precision::float32, 1, 2e-6}, Case{Precision::float32, 1e-9, 2e-6}),
+    [](const auto& tested) {
+      const Case& c = tested.param;
+      return std::string(name(c.precision)) + (c.memory < 1e-3 ? "Made" : "Stored");
+    });
+
+}  // namespace
+}  // namespace remblai

@@ -1,0 +1,74 @@
+// The rules of a side against their definitions: derivatives, Fenchel's inequality, limits.
+#include "transport/marginal.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+const double lambda = 0.3;
+
+std::vector<Marginal> both_rules() {
+  const Vector w = test::random_weights(6, 1);
+  return {Marginal::exact(w), Marginal::relaxed(w, 0.7)};
+}
+
+// The factor is the one that makes the sum the wanted one for the potential it leads to.
+TEST(Marginal, FactorsMeetWhatIsWanted) {
+  const Vector sums = test::random_weights(6, 2), shifts = test::random_matrix(6, 1, 3).col(0);
+  for (const Marginal& side : both_rules()) {
+    const Vector factors = side.factors(sums, shifts, lambda);
+    const Vector potential = lambda * std::log(2.0) * (shifts.array() + factors.array().log2());
+    EXPECT_LE(side.error(factors.cwiseProduct(sums), potential), 1e-14);
+    for (Index i = 0; i < 6; ++i) {
+      EXPECT_EQ(factors[i], side.factor(i, sums[i], shifts[i], side.power(lambda)));
+      // From the log of the sum for the potential 0, without the shift.
+      EXPECT_NEAR(side.potential(i, std::log2(sums[i]) - shifts[i], side.power(lambda)),
+                  shifts[i] + std::log2(factors[i]), 1e-13);
+    }
+  }
+}
+
+TEST(Marginal, TheDualHasTheWantedSumsAsDerivative) {
+  const Vector f = test::random_matrix(6, 1, 4).col(0);
+  for (const Marginal& side : both_rules()) {
+    const Vector wanted = side.wanted(f);
+    for (Index i = 0; i < 6; ++i) {
+      const double h = 1e-5;
+      Vector up = f, down = f, change = Vector::Zero(6);
+      up[i] += h;
+      down[i] -= h;
+      change[i] = h;
+      EXPECT_NEAR((side.dual(up) - side.dual(down)) / (2 * h), wanted[i], 1e-8);
+      EXPECT_NEAR(side.dual_gain(f, change), side.dual(up) - side.dual(f), 1e-13);
+      const double second = (side.wanted(up)[i] - side.wanted(down)[i]) / (2 * h);
+      EXPECT_NEAR(-second, side.curvature() * wanted[i], 1e-8);
+    }
+  }
+}
+
+TEST(Marginal, FenchelsInequalityIsTightWhereItShouldBe) {
+  const Marginal side = Marginal::relaxed(test::random_weights(6, 1), 0.7);
+  const Vector f = test::random_matrix(6, 1, 5).col(0);
+  const auto gap = [&](const Vector& sums) {
+    return sums.dot(f) + side.divergence(sums) - side.dual(f);
+  };
+  EXPECT_NEAR(gap(side.wanted(f)), 0, 1e-14);
+  EXPECT_GT(gap(1.1 * side.wanted(f)), 1e-3);
+  EXPECT_GT(gap(Vector::Zero(6)), 1e-3);
+}
+
+TEST(Marginal, ALargeTauIsExact) {
+  const Vector w = test::random_weights(6, 1), f = test::random_matrix(6, 1, 6).col(0);
+  const Marginal exact = Marginal::exact(w), nearly = Marginal::relaxed(w, 1e9);
+  EXPECT_NEAR(exact.dual(f), nearly.dual(f), 1e-8);
+  EXPECT_LE((exact.wanted(f) - nearly.wanted(f)).norm(), 1e-8);
+  EXPECT_EQ(exact.divergence(2 * w), 0);
+}
+
+}  // namespace
+}  // namespace remblai
