@@ -42,8 +42,10 @@ bool parse_all(const std::string& text, Number& value) {
 void parse(const std::string& flag, const std::string& text, double& field, std::string*) {
   double value = 0;
   if (!parse_all(text, value) || !std::isfinite(value)) {
-    throw Error(
-        fmt::format("{}: '{}' is not a finite number; write it like 0.05 or 1e-6", flag, text));
+    throw Error({.field = flag,
+                 .value = fmt::format("'{}'", text),
+                 .problem = "is not a finite number",
+                 .remedy = "write it like 0.05 or 1e-6"});
   }
   field = value;
 }
@@ -51,8 +53,11 @@ void parse(const std::string& flag, const std::string& text, double& field, std:
 void parse(const std::string& flag, const std::string& text, int& field, std::string*) {
   int value = 0;
   if (!parse_all(text, value)) {
-    throw Error(fmt::format("{}: '{}' is not a whole number between {} and {}", flag, text,
-                            std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    throw Error(
+        {.field = flag,
+         .value = fmt::format("'{}'", text),
+         .problem = fmt::format("is not a whole number between {} and {}",
+                                std::numeric_limits<int>::min(), std::numeric_limits<int>::max())});
   }
   field = value;
 }
@@ -85,9 +90,11 @@ void parse(const std::string& flag, const std::string& text, Field& field, std::
     *file = text;
     return;
   }
-  throw Error(fmt::format("{}: '{}' is {} {}{}", flag, text,
-                          file ? "neither an existing file nor one of" : "not one of",
-                          fmt::join(allowed, ", "), suggestion(text, allowed)));
+  throw Error({.field = flag,
+               .value = fmt::format("'{}'", text),
+               .problem = fmt::format("is {} {}{}",
+                                      file ? "neither an existing file nor one of" : "not one of",
+                                      fmt::join(allowed, ", "), suggestion(text, allowed))});
 }
 
 std::string type_of(double, bool) {
@@ -143,8 +150,10 @@ std::vector<std::string> split(const std::string& flag, const std::string& text)
     const std::size_t end = std::min(text.find(',', begin), text.size());
     parts.push_back(text.substr(begin, end - begin));
     if (parts.back().empty())
-      throw Error(fmt::format("{}: '{}' has an empty part; write values with commas between them",
-                              flag, text));
+      throw Error({.field = flag,
+                   .value = fmt::format("'{}'", text),
+                   .problem = "has an empty part",
+                   .remedy = "write values with commas between them"});
     begin = end + 1;
   }
   return parts;
@@ -163,7 +172,7 @@ void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& 
               Value value{};
               parse(flag, part, value, nullptr);
               if (std::find(values.begin(), values.end(), value) != values.end())
-                throw Error(fmt::format("{}: {} comes twice", flag, part));
+                throw Error({.field = flag, .value = part, .problem = "comes twice"});
               values.push_back(value);
             }
             return true;
@@ -188,6 +197,11 @@ void add_named(CLI::App& command, OptionsType& options,
 }
 
 }  // namespace
+
+std::string words_of(const std::exception& error) {
+  const auto* refused = dynamic_cast<const Error*>(&error);
+  return refused ? refused->message().text(flag_of) : error.what();
+}
 
 Inputs inputs_of(const FitArguments& arguments) {
   Inputs all{{"source", arguments.source},

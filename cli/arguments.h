@@ -2,6 +2,7 @@
 // adds. Every refusal is an Error that names the flag.
 #pragma once
 
+#include <exception>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -67,6 +68,9 @@ void add_options(CLI::App& command, Resources& resources,
 /// How the command line spells a name in a message of the library: an option or an input by its
 /// flag, anything else as it is.
 std::string flag_of(std::string_view name);
+
+/// What an exception says, in the words of the command line.
+std::string words_of(const std::exception& error);
 
 /// Sets the threads of this process: those of --threads where it was given, else those that the
 /// model was fitted with.

@@ -32,6 +32,7 @@ add_executable(
   tests/transport/anderson_test.cpp
   tests/transport/costs_test.cpp
   tests/fit/domain_test.cpp
+  tests/base/error_test.cpp
   tests/transport/exact_test.cpp
   tests/fit/fit_test.cpp
   tests/io/csv_test.cpp

@@ -9,6 +9,6 @@ int main() {
   problem.target.points = digits.target.points;  // points alone
   const remblai::Model model = remblai::fit(problem, {.lambda = 0.5});
   const remblai::Labels labels = remblai::predict(model, digits.test.points);
-  std::cout << model.status.reason << "; accuracy "
+  std::cout << model.status.reason() << "; accuracy "
             << remblai::evaluate(labels, digits.test.labels).accuracy() << '\n';
 }

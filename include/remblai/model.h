@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "remblai/domain.h"
+#include "remblai/error.h"
 #include "remblai/exact.h"
 #include "remblai/metric.h"
 #include "remblai/options.h"
@@ -51,8 +52,9 @@ constexpr std::array<std::string_view, 4> names(Outcome) {
 
 struct Status {
   Outcome outcome = Outcome::diverged;
-  std::string reason;  ///< one sentence for a person: what happened and what to change
+  Message message = {};  ///< what happened and what to change, for every front end to spell
 
+  std::string reason() const { return message.text(); }  ///< in the words of C++
   bool converged() const { return outcome == Outcome::converged; }
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "remblai/error.h"
 #include "remblai/evaluate.h"
 #include "remblai/model.h"
 #include "remblai/predict.h"
@@ -20,6 +21,7 @@ struct Report {
       {};                          ///< what each file is, and its name
   bool propagate = false;          ///< labels came through the plan
   PredictOptions prediction = {};  ///< how they came otherwise
+  Spelling spelling = {};          ///< of options in sentences; empty: in the words of C++
 };
 
 /// The report as JSON: status, accuracy (null where no label was known), scored, lambda,

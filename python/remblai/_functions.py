@@ -104,22 +104,19 @@ def run(
     for key in ("prior", "metric"):
         if np.ndim(keywords.get(key)) == 2:
             keywords[key] = _checks.core_points(keywords[key], key)
-    with Progress(verbose, callback) as watch:
-        try:
-            return _core.fit(
-                _checks.for_core(Xs),
-                _checks.for_core(Xt),
-                ys,
-                yt,
-                source_weights,
-                target_weights,
-                [str(name) for name in features],
-                keywords,
-                watch,
-                start,
-            )
-        except ValueError as error:
-            raise type(error)(_checks.reword(str(error), names)) from None
+    with Progress(verbose, callback) as watch, _checks.spelled(names):
+        return _core.fit(
+            _checks.for_core(Xs),
+            _checks.for_core(Xt),
+            ys,
+            yt,
+            source_weights,
+            target_weights,
+            [str(name) for name in features],
+            keywords,
+            watch,
+            start,
+        )
 
 
 class Score(NamedTuple):

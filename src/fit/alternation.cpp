@@ -106,9 +106,12 @@ void Alternation::first_learned_metric() {
   ridge_ = relative ? options_.ridge * mean : options_.ridge / length / length;
   if (ridge_ == 0 && space_.rank() < space_.dimension())
     throw Error(
-        fmt::format("ridge: 0 leaves the metric undefined, for the points span {} of {} "
-                    "dimensions; give a positive ridge (the default is {})",
-                    space_.rank(), space_.dimension(), Options().ridge));
+        {.field = "ridge",
+         .value = "0",
+         .problem =
+             fmt::format("leaves the metric undefined, for the points span {} of {} dimensions",
+                         space_.rank(), space_.dimension()),
+         .remedy = fmt::format("give a positive ridge (the default is {})", Options().ridge)});
   // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
   const double t = options_.geodesic;
   const double size = std::pow(length, 2 * (t - 1)) * std::pow(space_.reference.scale, t);
@@ -122,7 +125,7 @@ void Alternation::first_learned_metric() {
 // A ridge too small for the data is the caller's to mend; later on it is a status.
 LearnedMetric Alternation::learn_first(const Matrix& moment) const {
   LearnedMetric first = (*metric_step_)(moment);
-  if (!first.ok) throw Error("ridge: " + singular_reason());
+  if (!first.ok) throw Error({.field = "ridge", .problem = singular_reason()});
   return first;
 }
 
@@ -158,7 +161,7 @@ double Alternation::ridge() const {
 std::string Alternation::singular_reason() const {
   return fmt::format(
       "the second moment of the displacements is singular to working precision (ridge "
-      "{:g}); give a larger --ridge",
+      "{:g}); give a larger $ridge",
       ridge());
 }
 
@@ -173,10 +176,12 @@ void Alternation::begin(double lambda) {
   lambda_ = relative ? lambda * unit_cost_ : lambda / metric_.unit;
   absolute_lambda_ = relative ? lambda_ * metric_.unit : lambda;
   if (lambda > 0 && !(lambda_ > tiny && absolute_lambda_ > tiny && std::isfinite(absolute_lambda_)))
-    throw Error(
-        fmt::format("lambda: {} ({}) comes to {:.1e} in units of the cost, which double precision "
-                    "cannot hold; give another lambda or rescale the data",
-                    lambda, name(options_.lambda_unit), absolute_lambda_));
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{} ({})", lambda, name(options_.lambda_unit)),
+                 .problem = fmt::format("comes to {:.1e} in units of the cost, which double "
+                                        "precision cannot hold",
+                                        absolute_lambda_),
+                 .remedy = "give another $lambda or rescale the data"});
   start_ = last_report_ = Clock::now();
   if (learned()) {
     use(first_);
@@ -214,7 +219,7 @@ bool Alternation::step() {
     if (!accelerated && !stopped_) {
       accelerate_ = false;  // this run is not for it; one step is lost at most
       if (!learn(moment)) {
-        status_ = {Outcome::diverged, singular_reason()};
+        status_ = {Outcome::diverged, {.problem = singular_reason()}};
         return false;
       }
       record = plan_step();
@@ -227,11 +232,14 @@ bool Alternation::step() {
   history_.push_back(record);
   if (!report(&history_.back(), record.inner_iterations, record.source_error)) stopped_ = true;
   if (stopped_) {
-    status_ = {Outcome::stopped, fmt::format("stopped on request after step {}", record.step)};
+    status_ = {Outcome::stopped,
+               {.problem = fmt::format("stopped on request after step {}", record.step)}};
     return false;
   }
   if (!std::isfinite(record.objective)) {
-    status_ = {Outcome::diverged, "the objective is not finite; give a larger --lambda or --ridge"};
+    status_ = {
+        Outcome::diverged,
+        {.problem = "the objective is not finite", .remedy = "give a larger $lambda or $ridge"}};
     return false;
   }
   if (end) conclude(record);
@@ -310,22 +318,24 @@ void Alternation::judge(const LearnedMetric& before, Step& record) const {
 void Alternation::conclude(const Step& last) {
   if (!last.inner_converged)
     status_ = {Outcome::iteration_limit,
-               fmt::format("the plan of the last step misses its marginals by {:.1e} after {} "
-                           "passes; give a larger --lambda or --tolerance, or --lambda 0 for exact "
-                           "transport",
-                           std::max(last.source_error, last.target_error), last.inner_iterations)};
+               {.problem = fmt::format(
+                    "the plan of the last step misses its marginals by {:.1e} after {} passes",
+                    std::max(last.source_error, last.target_error), last.inner_iterations),
+                .remedy = "give a larger $lambda or $tolerance, or $lambda 0 for exact transport"}};
   else if (settled())
-    status_ = {Outcome::converged, learned()
-                                       ? fmt::format("the metric settled after {} steps", last.step)
-                                       : "the marginals are met"};
+    status_ = {Outcome::converged,
+               {.problem = learned() ? fmt::format("the metric settled after {} steps", last.step)
+                                     : "the marginals are met"}};
   else if (last.step == 1)
     status_ = {Outcome::iteration_limit,
-               "one step cannot tell whether the metric has settled; give more --steps"};
+               {.problem = "one step cannot tell whether the metric has settled",
+                .remedy = "give more $steps"}};
   else
     status_ = {Outcome::iteration_limit,
-               fmt::format("squared distances still change by {:.1e} a step after {} steps (outer "
-                           "tolerance {:.1e}); give more --steps",
-                           change_, last.step, options_.outer_tolerance)};
+               {.problem = fmt::format("squared distances still change by {:.1e} a step after {} "
+                                       "steps (outer tolerance {:.1e})",
+                                       change_, last.step, options_.outer_tolerance),
+                .remedy = "give more $steps"}};
 }
 
 void Alternation::entropic_step(Step& record, double tolerance) {

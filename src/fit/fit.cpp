@@ -48,9 +48,9 @@ bool same_points(const Domain& a, const Domain& b) {
 // The plan of a model of the same points as the place to begin, in the coordinates of the space.
 Start start_from(const Model& before, const Model& now, const Space& space) {
   if (!same_points(before.source, now.source) || !same_points(before.target, now.target))
-    throw Error(
-        "start: the model to start from was fitted to other points, weights or preprocessing; fit "
-        "without it");
+    throw Error({.field = "start",
+                 .problem = "the model was fitted to other points, weights or preprocessing",
+                 .remedy = "fit without it"});
   const Vector g = before.g(space.target_rows);
   if (!g.allFinite()) return {};
   if (now.options.metric != MetricChoice::learned) return {{}, g};

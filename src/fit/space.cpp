@@ -116,18 +116,20 @@ SpanMatrix scatter(const Space& space, double ridge, bool inverse) {
     throw Error(
         "prior w: all points are zero, so W = X'X + Z'Z is zero; choose the prior identity");
   if (ridge == 0 && frame.basis.size())
-    throw Error(
-        fmt::format("prior-ridge: 0 leaves W = X'X + Z'Z singular, for the points span {} of {} "
-                    "dimensions; give a positive ridge (for example 0.001)",
-                    frame.rank(), frame.dimension()));
+    throw Error({.field = "prior-ridge",
+                 .value = "0",
+                 .problem = fmt::format("leaves W = X'X + Z'Z singular, for the points span {} of "
+                                        "{} dimensions",
+                                        frame.rank(), frame.dimension()),
+                 .remedy = "give a positive ridge (for example 0.001)"});
   w /= mean;
   w.diagonal().array() += ridge;
   Matrix lower;
   if (!linalg::cholesky(w, lower))
-    throw Error(
-        fmt::format("prior-ridge: {} leaves W = X'X + Z'Z singular to working precision; "
-                    "give a larger ridge (for example 0.001)",
-                    ridge));
+    throw Error({.field = "prior-ridge",
+                 .value = fmt::format("{}", ridge),
+                 .problem = "leaves W = X'X + Z'Z singular to working precision",
+                 .remedy = "give a larger ridge (for example 0.001)"});
   const double scale = frame.length * frame.length * mean;
   if (!inverse) return {w, lower, ridge, scale};
   const Matrix half = linalg::solve_lower(lower, Matrix::Identity(w.rows(), w.cols()));
@@ -136,10 +138,10 @@ SpanMatrix scatter(const Space& space, double ridge, bool inverse) {
 
 SpanMatrix given(const Matrix& matrix, Index d, const char* name) {
   if (matrix.rows() != d || matrix.cols() != d)
-    throw Error(
-        fmt::format("{}: the matrix is {} x {}, the points have {} coordinates; give a {} x {} "
-                    "matrix",
-                    name, matrix.rows(), matrix.cols(), d, d, d));
+    throw Error({.field = name,
+                 .problem = fmt::format("the matrix is {} x {}, the points have {} coordinates",
+                                        matrix.rows(), matrix.cols(), d),
+                 .remedy = fmt::format("give a {} x {} matrix", d, d)});
   spd::require(matrix, name);
   const double mean = matrix.trace() / static_cast<double>(d);
   return factored(matrix / mean, 1, mean, name);

@@ -45,7 +45,8 @@ void visit_exact(const Model& model, Direction direction, const Matrix& points,
 void visit_conditionals(const Model& model, Direction direction, const Matrix& points,
                         const ConditionalVisitor& visit) {
   if (model.f.size() == 0 || model.g.size() == 0)
-    throw Error("model: it holds no plan; use one that fit returned");
+    throw Error(
+        {.field = "model", .problem = "it holds no plan", .remedy = "use one that fit returned"});
   if (model.lambda == 0) return visit_exact(model, direction, points, visit);
   const bool forward = direction == Direction::forward;
   const Matrix anchors = model.metric.embed(forward ? model.target.points : model.source.points);

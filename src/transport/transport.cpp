@@ -405,20 +405,24 @@ void Transport::use(std::unique_ptr<Pairs> pairs) {
 
 void Transport::start_from(Vector g) {
   if (g.size() != q_.size())
-    throw Error(fmt::format("start: {} potentials for {} target weights; the sizes must agree",
-                            g.size(), q_.size()));
+    throw Error({.field = "start",
+                 .value = fmt::format("{} potentials", g.size()),
+                 .problem = fmt::format("for {} target weights", q_.size()),
+                 .remedy = "the sizes must agree"});
   require_finite(g, "start");
   g_ = std::move(g);
 }
 
 TransportResult Transport::solve(double lambda, const TransportOptions& options) {
   if (!(lambda > 0 && std::isfinite(lambda)))
-    throw Error(
-        fmt::format("lambda: {} is not a positive finite number; for lambda = 0 use "
-                    "exact_transport",
-                    lambda));
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{}", lambda),
+                 .problem = "is not a positive finite number",
+                 .remedy = "for lambda = 0 use exact_transport"});
   if (!(options.tolerance > 0))
-    throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
+    throw Error({.field = "tolerance",
+                 .value = fmt::format("{}", options.tolerance),
+                 .problem = "is not positive"});
   if (!pairs_) throw Error("cost: none was set; call set_cost or set_points before solve");
   pairs_->make_kernel(p_, q_, resources_.threads);
   return Solver(*this, options).run(lambda);
@@ -458,7 +462,8 @@ TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q
   if (start.size() > 0) {
     if (start.size() != cost.cols() || !start(columns).allFinite())
       throw Error(
-          fmt::format("start: give a finite potential for each of {} columns", cost.cols()));
+          {.field = "start",
+           .problem = fmt::format("give a finite potential for each of {} columns", cost.cols())});
     problem.start_from(start(columns));
   }
   const double none = -std::numeric_limits<double>::infinity();

@@ -160,7 +160,7 @@ TEST(Fit, ThreadsDoNotChangeTheAnswer) {
 TEST(Fit, SmallAndDegenerateProblemsEndWell) {
   const auto ends_well = [](const Problem& problem, const Options& options) {
     const Model model = fit(problem, options);
-    EXPECT_TRUE(model.status.converged()) << model.status.reason;
+    EXPECT_TRUE(model.status.converged()) << model.status.reason();
     EXPECT_TRUE(map(model).allFinite());
     EXPECT_TRUE(model.metric.matrix().allFinite());
     const Vector p = problem.source.probabilities();
@@ -247,7 +247,7 @@ TEST(Fit, ExactTransportIsTheLimitOfSmallLambda) {
   const Problem problem = test::small_problem();
   for (const MetricChoice choice : {MetricChoice::identity, MetricChoice::learned}) {
     const Model exact = fit(problem, {.metric = choice, .lambda = 0});
-    EXPECT_TRUE(exact.status.converged()) << exact.status.reason;
+    EXPECT_TRUE(exact.status.converged()) << exact.status.reason();
     EXPECT_EQ(exact.lambda, 0);
     EXPECT_FALSE(exact.exact.empty());
     if (choice == MetricChoice::learned) continue;  // another start, maybe another minimum
@@ -311,7 +311,7 @@ TEST(Fit, ASingularMomentIsAStatusThatNamesTheRidge) {
   const Matrix x = test::random_matrix(12, 3, 1);
   const Model model = fit({{x, {}, {}}, {x, {}, {}}, {}}, {.lambda = 0, .ridge = 0});
   EXPECT_EQ(model.status.outcome, Outcome::diverged);
-  EXPECT_NE(model.status.reason.find("--ridge"), std::string::npos);
+  EXPECT_NE(model.status.reason().find("Options::ridge"), std::string::npos);
 }
 
 TEST(Fit, RefusesARidgeOfZeroWhenTheSpanIsSmall) {

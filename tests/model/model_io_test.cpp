@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "io/io_test_tools.h"
@@ -90,7 +91,7 @@ void expect_same(const Model& a, const Model& b) {
   ASSERT_EQ(a.history.size(), b.history.size());
   for (std::size_t k = 0; k < a.history.size(); ++k) expect_same(a.history[k], b.history[k]);
   EXPECT_EQ(a.status.outcome, b.status.outcome);
-  EXPECT_EQ(a.status.reason, b.status.reason);
+  EXPECT_EQ(a.status.message, b.status.message);
 }
 
 class ModelIo : public io::test::IoTest {
@@ -185,6 +186,19 @@ TEST_F(ModelIo, given_matrices_weights_and_missing_labels) {
   expect_round_trip(problem, options);
   problem.target.labels.resize(0);
   expect_round_trip(problem, options);
+}
+
+// Files of the first versions hold a sentence in place of the parts of a message.
+TEST_F(ModelIo, a_reason_in_an_old_file_is_read_as_it_is) {
+  auto arrays = arrays_of(small_model());
+  nlohmann::json meta = nlohmann::json::parse(std::get<std::string>(arrays.at("meta")));
+  EXPECT_FALSE(meta.contains("reason"));
+  EXPECT_EQ(meta.at("message").at("remedy"), "give more $steps");
+  meta.erase("message");
+  meta["reason"] = "not settled; give more --steps, $ridge or $$";
+  arrays["meta"] = meta.dump();
+  EXPECT_EQ(complaint(arrays), "");
+  EXPECT_EQ(load(path("changed.npz")).status.reason(), meta["reason"]);
 }
 
 TEST_F(ModelIo, names_of_features) {
