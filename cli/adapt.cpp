@@ -138,12 +138,12 @@ std::string Job::finish(const OutputFolder& folder) {
 }
 
 void Job::write_page(const Report& report) const {
-  PageOptions options;
-  options.target_labels = target.truth;
-  options.predicted = target.predicted;
+  PageOptions page;
+  page.target_labels = target.truth;
+  page.predicted = target.predicted;
   try {
     const PhaseLine line(arguments.run.quiet, watch, "writing the page");
-    io::write_text(arguments.page, to_html(model, report, options));
+    io::write_text(arguments.page, to_html(model, report, page));
   } catch (const std::exception& error) {
     throw Error({.field = "--report",
                  .problem = literal(words_of(error)),

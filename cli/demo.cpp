@@ -29,7 +29,7 @@ struct Arguments {
 
 struct Result {
   std::string key, method;
-  Score score;
+  Score score = {};
   double seconds = 0;
   Status status{Outcome::converged};
 };

@@ -14,9 +14,9 @@
 namespace remblai {
 
 struct Report {
-  std::optional<Score> target_score;  ///< when target labels were given
-  std::optional<Score> test_score;    ///< when test labels were given
-  double seconds = 0;                 ///< the whole job
+  std::optional<Score> target_score = {};  ///< when target labels were given
+  std::optional<Score> test_score = {};    ///< when test labels were given
+  double seconds = 0;                      ///< the whole job
   std::vector<std::pair<std::string, std::string>> inputs =
       {};                          ///< what each file is, and its name
   bool propagate = false;          ///< labels came through the plan

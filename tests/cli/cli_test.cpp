@@ -63,7 +63,7 @@ TEST_F(Cli, HelpHasEveryOptionWithItsDefault) {
       std::string paragraph = help.substr(begin, help.find("\n  --", begin + 1) - begin);
       std::replace(paragraph.begin(), paragraph.end(), '\n', ' ');
       std::string text;
-      if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) {
+      if constexpr (!std::is_arithmetic_v<std::decay_t<decltype(field)>>) {
         text = remblai::name(field);
       } else {
         std::ostringstream stream;

@@ -349,7 +349,6 @@ RC_GTEST_PROP(FitProperty, AnyRandomProblemKeepsItsContracts, ()) {
   const auto exponent = *rc::gen::inRange(-3, 2);
   Problem problem{{test::random_matrix(m, d, seed), {}, test::random_weights(m, seed)},
                   {test::random_matrix(n, d, seed + 1), {}, test::random_weights(n, seed + 1)},
-                  {},
                   {}};
   const Model model = fit(problem, {.lambda = std::pow(10.0, exponent), .steps = 200});
   RC_ASSERT(model.status.outcome == Outcome::converged ||

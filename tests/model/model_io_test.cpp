@@ -63,8 +63,10 @@ void expect_same(const Model& a, const Model& b) {
       auto& list = values[model == &a ? 0 : 1];
       if constexpr (std::is_same_v<decltype(field), const double&>)
         list.push_back(std::to_string(std::bit_cast<std::uint64_t>(field)));
+      else if constexpr (std::is_same_v<decltype(field), const int&>)
+        list.push_back(std::to_string(field));
       else
-        list.push_back(std::to_string(static_cast<int>(field)));
+        list.emplace_back(name(field));
     });
   EXPECT_EQ(values[0], values[1]);
   EXPECT_EQ(a.scaler.kind, b.scaler.kind);
@@ -186,6 +188,19 @@ TEST_F(ModelIo, given_matrices_weights_and_missing_labels) {
   expect_round_trip(problem, options);
   problem.target.labels.resize(0);
   expect_round_trip(problem, options);
+}
+
+// Files of the first versions hold the options of the nearest-neighbour rule.
+TEST_F(ModelIo, options_of_a_prediction_are_neither_written_nor_read) {
+  auto arrays = arrays_of(small_model());
+  const std::string text = std::get<std::string>(arrays.at("meta"));
+  EXPECT_EQ(text.find("neighbours"), std::string::npos);
+  EXPECT_EQ(text.find("knn-metric"), std::string::npos);
+  const std::string before = "\"options\":{";
+  const std::size_t place = text.find(before) + before.size();
+  arrays["meta"] =
+      text.substr(0, place) + "\"neighbours\":7,\"knn-metric\":\"nonsense\"," + text.substr(place);
+  EXPECT_EQ(complaint(arrays), "");
 }
 
 // Files of the first versions hold a sentence in place of the parts of a message.

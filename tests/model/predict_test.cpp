@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "support.h"
