@@ -2,6 +2,7 @@
 // words with the names that their users typed.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -38,7 +39,9 @@ std::string literal(std::string_view text);
 class Error : public std::runtime_error {
  public:
   explicit Error(Message message);
-  explicit Error(const std::string& text) : Error(Message{.problem = text}) {}
+  /// A sentence. A template, so that braces always make a Message.
+  template <std::convertible_to<std::string> Text>
+  explicit Error(const Text& text) : Error(Message{.problem = text}) {}
 
   const Message& message() const { return message_; }
 
