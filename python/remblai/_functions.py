@@ -136,7 +136,8 @@ def evaluate(predicted: ArrayLike, truth: ArrayLike) -> Score:
     """Scores whole-number labels. A true label that is NaN or -1 is unknown and not scored."""
     count = len(np.asarray(truth))
     found = _checks.labels(predicted, count, "predicted")
-    return Score(*_core.evaluate(found, _checks.labels(truth, count, "truth", unknown=True)))
+    known = _checks.labels(truth, count, "truth", unknown=True)
+    return Score(*_core.evaluate(found, known))  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:
