@@ -96,7 +96,8 @@ Report Job::report() const {
           .seconds = watch.seconds(),
           .inputs = all_inputs(arguments),
           .propagate = arguments.propagate,
-          .prediction = arguments.prediction};
+          .prediction = arguments.prediction,
+          .spelling = flag_of};
 }
 
 /// Writes what follows from the model. A Ctrl-C that comes meanwhile leaves out what has not begun;
@@ -137,17 +138,18 @@ std::string Job::finish(const OutputFolder& folder) {
 }
 
 void Job::write_page(const Report& report) const {
-  PageOptions options;
-  options.target_labels = target.truth;
-  options.predicted = target.predicted;
+  PageOptions page;
+  page.target_labels = target.truth;
+  page.predicted = target.predicted;
   try {
     const PhaseLine line(arguments.run.quiet, watch, "writing the page");
-    io::write_text(arguments.page, to_html(model, report, options));
+    io::write_text(arguments.page, to_html(model, report, page));
   } catch (const std::exception& error) {
-    throw Error(
-        fmt::format("--report: {}; the results in {} are kept, and 'remblai report' makes "
-                    "a page of model.npz",
-                    error.what(), arguments.out));
+    throw Error({.field = "--report",
+                 .problem = literal(words_of(error)),
+                 .remedy = fmt::format("the results in {} are kept, and 'remblai report' makes a "
+                                       "page of model.npz",
+                                       literal(arguments.out))});
   }
   if (!arguments.run.quiet && !arguments.run.json)
     fmt::print("the page for a browser is {}\n", arguments.page);
@@ -169,15 +171,16 @@ int run(const Arguments& arguments) {
   } catch (const std::bad_alloc&) {
     failure = "not enough memory for what follows the fit";
   } catch (const std::exception& error) {
-    failure = error.what();
+    failure = words_of(error);
   }
   const Report report = job.report();
   const std::string json = to_json(job.model, report);
   io::write_text(folder.file("report.json"), json);
   const std::vector<std::string> written = folder.publish(report.inputs);
   if (!failure.empty()) {
-    throw Error(fmt::format("{}; the fit is kept, with what was ready: {} holds {}", failure,
-                            arguments.out, fmt::join(written, ", ")));
+    throw Error({.problem = literal(failure),
+                 .remedy = fmt::format("the fit is kept, with what was ready: {} holds {}",
+                                       literal(arguments.out), fmt::join(written, ", "))});
   }
 
   if (arguments.run.json) {

@@ -1,116 +1,18 @@
 // Flags from for_each_option: the name, the default and the help text come from there and nowhere
-// else. Numbers are parsed strictly: the whole text, finite, in range of the type.
+// else.
 #include "arguments.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <filesystem>
 
 #include "remblai/error.h"
-#include "remblai/io.h"
 #include "remblai/threads.h"
+#include "values.h"
 
 namespace remblai::cli {
 namespace {
-
-/// The names a person may type: all but `given`, which is what a file stands for.
-template <class Enum>
-std::vector<std::string> choices(Enum value) {
-  std::vector<std::string> result;
-  for (std::string_view name : names(value)) {
-    if (name != "given") result.emplace_back(name);
-  }
-  return result;
-}
-template <class Enum>
-std::vector<std::string> choices(const ChoiceOrMatrix<Enum>& value) {
-  return choices(value.kind());
-}
-
-template <class Number>
-bool parse_all(const std::string& text, Number& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  return code == std::errc() && stop == end;
-}
-
-void parse(const std::string& flag, const std::string& text, double& field, std::string*) {
-  double value = 0;
-  if (!parse_all(text, value) || !std::isfinite(value)) {
-    throw Error(
-        fmt::format("{}: '{}' is not a finite number; write it like 0.05 or 1e-6", flag, text));
-  }
-  field = value;
-}
-
-void parse(const std::string& flag, const std::string& text, int& field, std::string*) {
-  int value = 0;
-  if (!parse_all(text, value)) {
-    throw Error(fmt::format("{}: '{}' is not a whole number between {} and {}", flag, text,
-                            std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
-  }
-  field = value;
-}
-
-void parse(const std::string&, const std::string& text, std::string& field, std::string*) {
-  field = text;
-}
-
-template <class Enum>
-Enum kind_of(Enum value) {
-  return value;
-}
-template <class Enum>
-Enum kind_of(const ChoiceOrMatrix<Enum>& value) {
-  return value.kind();
-}
-
-/// A choice by its name. The path of an existing file goes to `file`, where there is one: who reads
-/// the points reads it with them.
-template <class Field>
-void parse(const std::string& flag, const std::string& text, Field& field, std::string* file) {
-  const std::vector<std::string> allowed = choices(field);
-  if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) {
-    const auto all = names(kind_of(field));
-    field = static_cast<decltype(kind_of(field))>(std::find(all.begin(), all.end(), text) -
-                                                  all.begin());
-    return;
-  }
-  if (file && std::filesystem::exists(io::parse_spec(text).path)) {
-    *file = text;
-    return;
-  }
-  throw Error(fmt::format("{}: '{}' is {} {}{}", flag, text,
-                          file ? "neither an existing file nor one of" : "not one of",
-                          fmt::join(allowed, ", "), suggestion(text, allowed)));
-}
-
-std::string type_of(double, bool) {
-  return "NUMBER";
-}
-std::string type_of(int, bool) {
-  return "INTEGER";
-}
-template <class Field>
-std::string type_of(const Field& value, bool file) {
-  return fmt::format("{}{}", fmt::join(choices(value), "|"), file ? "|FILE" : "");
-}
-
-std::string text_of(double value) {
-  return fmt::format("{}", value);
-}
-std::string text_of(int value) {
-  return fmt::format("{}", value);
-}
-template <class Field>
-std::string text_of(const Field& value) {
-  return std::string(name(value));
-}
 
 const char* heading(std::string_view name) {
   if (name == "neighbours" || name == "knn-metric") return group::prediction;
@@ -143,8 +45,10 @@ std::vector<std::string> split(const std::string& flag, const std::string& text)
     const std::size_t end = std::min(text.find(',', begin), text.size());
     parts.push_back(text.substr(begin, end - begin));
     if (parts.back().empty())
-      throw Error(fmt::format("{}: '{}' has an empty part; write values with commas between them",
-                              flag, text));
+      throw Error({.field = flag,
+                   .value = fmt::format("'{}'", text),
+                   .problem = "has an empty part",
+                   .remedy = "write values with commas between them"});
     begin = end + 1;
   }
   return parts;
@@ -163,7 +67,7 @@ void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& 
               Value value{};
               parse(flag, part, value, nullptr);
               if (std::find(values.begin(), values.end(), value) != values.end())
-                throw Error(fmt::format("{}: {} comes twice", flag, part));
+                throw Error({.field = flag, .value = part, .problem = "comes twice"});
               values.push_back(value);
             }
             return true;
@@ -173,10 +77,6 @@ void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& 
       ->default_str(default_text)
       ->group(heading);
 }
-
-/// Inputs that messages of the library name as they name options.
-constexpr std::array<std::string_view, 4> input_names{"source-labels", "source-weights",
-                                                      "target-labels", "target-weights"};
 
 template <class OptionsType>
 void add_named(CLI::App& command, OptionsType& options,
@@ -241,18 +141,6 @@ void add_options(CLI::App& command, Resources& resources,
 void use_threads(const Model& model, const CLI::App& command, const Resources& given) {
   given.validate();
   set_threads(command.count("--threads") > 0 ? given.threads : model.options.resources.threads);
-}
-
-std::string flag_of(std::string_view name) {
-  bool known = std::find(input_names.begin(), input_names.end(), name) != input_names.end();
-  const auto look = [&](const char* option, const auto&, const char*) {
-    known = known || option == name;
-  };
-  const Options options;
-  for_each_option(options, look);
-  const PredictOptions prediction;
-  for_each_option(prediction, look);
-  return fmt::format("{}{}", known ? "--" : "", name);
 }
 
 void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,
@@ -333,11 +221,6 @@ std::vector<std::string> flags_of(const CLI::App& command) {
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
   }
   return flags;
-}
-
-std::string suggestion(std::string_view text, const std::vector<std::string>& candidates) {
-  const std::string nearest = io::nearest_name(text, candidates);
-  return nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest);
 }
 
 }  // namespace remblai::cli

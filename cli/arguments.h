@@ -10,6 +10,7 @@
 
 #include "remblai/options.h"
 #include "remblai/predict.h"
+#include "words.h"
 
 namespace CLI {
 class App;
@@ -64,10 +65,6 @@ void add_options(CLI::App& command, Resources& resources,
                  std::initializer_list<std::string_view> names,
                  const std::string& default_text = "");
 
-/// How the command line spells a name in a message of the library: an option or an input by its
-/// flag, anything else as it is.
-std::string flag_of(std::string_view name);
-
 /// Sets the threads of this process: those of --threads where it was given, else those that the
 /// model was fitted with.
 void use_threads(const Model& model, const CLI::App& command, const Resources& given);
@@ -98,8 +95,5 @@ void add_help(CLI::App& command);
 
 /// Every long flag of a command, with its dashes.
 std::vector<std::string> flags_of(const CLI::App& command);
-
-/// " (did you mean 'x'?)" with the candidate nearest to `text`, or nothing when none is near.
-std::string suggestion(std::string_view text, const std::vector<std::string>& candidates);
 
 }  // namespace remblai::cli

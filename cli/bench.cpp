@@ -103,9 +103,13 @@ void print_text(const Arguments& arguments, const Matrix& cost, int threads, con
 int run(const Arguments& arguments) {
   arguments.options.validate();
   if (!(arguments.options.lambda > 0))
-    throw Error(fmt::format("--lambda: {} is not positive", arguments.options.lambda));
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{}", arguments.options.lambda),
+                 .problem = "is not positive"});
   if (arguments.repeat < 1)
-    throw Error(fmt::format("--repeat: {} is less than 1", arguments.repeat));
+    throw Error({.field = "--repeat",
+                 .value = fmt::format("{}", arguments.repeat),
+                 .problem = "is less than 1"});
   if (!arguments.out.empty()) require_writable(arguments.out, ".npz");
   const Matrix cost = io::read_points(arguments.cost);
   const int threads = set_threads(arguments.options.resources.threads);
@@ -144,7 +148,10 @@ void add_bench(CLI::App& app, Action& action) {
   add_help(command);
   command.callback([arguments, &action] {
     if (arguments->what != "transport")
-      throw Error(fmt::format("bench: '{}' cannot be timed; give transport", arguments->what));
+      throw Error({.field = "bench",
+                   .value = fmt::format("'{}'", arguments->what),
+                   .problem = "cannot be timed",
+                   .remedy = "give transport"});
     action = [arguments] { return run(*arguments); };
   });
 }

@@ -102,8 +102,10 @@ void add_completion(CLI::App& app, Action& action) {
   command.callback([shell, &app, &action] {
     action = [shell, &app] {
       if (*shell != "bash") {
-        throw Error(
-            fmt::format("completion: '{}' is not a shell known here; only bash is", *shell));
+        throw Error({.field = "completion",
+                     .value = fmt::format("'{}'", *shell),
+                     .problem = "is not a shell known here",
+                     .remedy = "only bash is"});
       }
       fmt::print("{}", bash(app));
       return static_cast<int>(Exit::success);

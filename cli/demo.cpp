@@ -29,9 +29,9 @@ struct Arguments {
 
 struct Result {
   std::string key, method;
-  Score score;
+  Score score = {};
   double seconds = 0;
-  Status status{Outcome::converged, ""};
+  Status status{Outcome::converged};
 };
 
 struct Contender {
@@ -160,6 +160,7 @@ void write_page(const std::string& path, const Sample& sample, const std::vector
          result.key == "learned"});
   Report report;
   report.seconds = seconds;
+  report.spelling = flag_of;
   io::write_text(path, to_html(learned, report, page));
 }
 

@@ -31,10 +31,12 @@ Domain load_domain(const std::string& name, const std::string& points, const std
 Matrix load_square(const std::string& flag, const std::string& spec, Index dimension) {
   Matrix matrix = io::read_points(spec);
   if (matrix.rows() != dimension || matrix.cols() != dimension) {
-    throw Error(
-        fmt::format("{} {}: the matrix is {} x {}, the points have {} coordinates; give a "
-                    "{} x {} matrix",
-                    flag, spec, matrix.rows(), matrix.cols(), dimension, dimension, dimension));
+    throw Error({.field = flag,
+                 .value = spec,
+                 .problem = fmt::format("holds a matrix that is {} x {}, the points have {} "
+                                        "coordinates",
+                                        matrix.rows(), matrix.cols(), dimension),
+                 .remedy = fmt::format("give a {} x {} matrix", dimension, dimension)});
   }
   return matrix;
 }
@@ -48,11 +50,13 @@ void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
 void require_columns(const std::string& flag, Index count, std::vector<std::string> names,
                      const Columns& columns) {
   if (count != columns.count)
-    throw Error(fmt::format(
-        "{}: the points have {} coordinates, but those of {} have {}; both need the same "
-        "(--transpose if points are columns; a column of a .csv is left out when --skip "
-        "names it, or the flag of labels or weights as FILE:COLUMN)",
-        flag, count, columns.flag, columns.count));
+    throw Error({.field = flag,
+                 .problem = fmt::format("the points have {} coordinates, but those of {} have {}",
+                                        count, columns.flag, columns.count),
+                 .remedy =
+                     "both need the same (--transpose if points are columns; a column of a "
+                     ".csv is left out when --skip names it, or the flag of labels or weights "
+                     "as FILE:COLUMN)"});
   std::vector<std::string> known = columns.names;
   const auto differ = std::mismatch(names.begin(), names.end(), known.begin(), known.end());
   if (names.empty() || known.empty() || differ.first == names.end()) return;
@@ -60,23 +64,30 @@ void require_columns(const std::string& flag, Index count, std::vector<std::stri
   std::sort(names.begin(), names.end());
   std::sort(known.begin(), known.end());
   if (names == known)
-    throw Error(
-        fmt::format("{}: its columns stand in another order than those of {} ('{}' where "
-                    "that has '{}'); columns go by place, so put them in the same order",
-                    flag, columns.flag, here, there));
+    throw Error({.field = flag,
+                 .problem = literal(fmt::format("its columns stand in another order than those of "
+                                                "{} ('{}' where that has '{}')",
+                                                columns.flag, here, there)),
+                 .remedy = "columns go by place, so put them in the same order"});
 }
 
 [[noreturn]] void refuse_output(const std::string& path, const std::string& cause,
                                 const std::string& flag = "--out") {
-  throw Error(fmt::format("{} {}: {}; choose a place that can be written to", flag, path, cause));
+  throw Error({.field = flag,
+               .value = path + ":",
+               .problem = literal(cause),
+               .remedy = "choose a place that can be written to"});
 }
 
 void require_labels(const Labels& labels, const std::string& spec, const std::string& flag,
                     Index points) {
   if (labels.size() == points) return;
-  throw Error(fmt::format(
-      "{} {}: {} labels for {} points; give one label a point{}", flag, spec, labels.size(), points,
-      points == 1 || labels.size() == 1 ? " (--transpose if the points are columns)" : ""));
+  const bool turned = points == 1 || labels.size() == 1;
+  throw Error({.field = flag,
+               .value = spec + ":",
+               .problem = fmt::format("{} labels for {} points", labels.size(), points),
+               .remedy = fmt::format("give one label a point{}",
+                                     turned ? " (--transpose if the points are columns)" : "")});
 }
 
 }  // namespace
@@ -150,8 +161,10 @@ void require_writable(const std::string& path, const std::string& extension,
                       const std::string& flag) {
   const fs::path file(path);
   if (file.extension() != extension) {
-    throw Error(fmt::format("{} {}: the result is an {} file; end its name in {}", flag, path,
-                            extension, extension));
+    throw Error({.field = flag,
+                 .value = path + ":",
+                 .problem = fmt::format("the result is an {} file", extension),
+                 .remedy = fmt::format("end its name in {}", extension)});
   }
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder", flag);

@@ -39,6 +39,7 @@ int run(const Arguments& arguments) {
 
   Report report;
   report.inputs = inputs_of(arguments.fit);
+  report.spelling = flag_of;
   report.seconds = watch.seconds();
   if (arguments.run.json) {
     fmt::print("{}", to_json(model, report));

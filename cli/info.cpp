@@ -129,14 +129,15 @@ std::string describe(const std::string& path, io::Array array) {
     }
     describe_values(array);
   } catch (const Error& error) {
-    if (!array.type.starts_with("text")) return error.what();
-    fmt::print("  not usable as numbers: {}\n", error.what());
+    const std::string cause = error.message().text(flag_of);
+    if (!array.type.starts_with("text")) return cause;
+    fmt::print("  not usable as numbers: {}\n", cause);
   }
   return "";
 }
 
 void require(const std::string& failure) {
-  if (!failure.empty()) throw Error(failure);
+  if (!failure.empty()) throw Error({.problem = literal(failure)});
 }
 
 /// With their numbers where that takes one reading, as it does when all arrays of an .npz are
@@ -183,7 +184,8 @@ void describe_data(const std::string& path) {
     fmt::print("  not usable: {}\n", failure);
     failures.push_back(failure);
   }
-  if (!failures.empty() && failures.size() == arrays.size()) throw Error(failures[0]);
+  if (!failures.empty() && failures.size() == arrays.size())
+    throw Error({.problem = literal(failures[0])});
 }
 
 void describe_one(const io::Spec& spec) {
@@ -220,7 +222,8 @@ void describe_model(const std::string& path) {
                      : std::string("0: exact transport"));
   line("prepared", fmt::format("{}", name(model.options.preprocess)));
   line("steps", fmt::format("{} of at most {}", model.history.size(), model.options.steps));
-  line("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason()));
+  line("status",
+       fmt::format("{}: {}", name(model.status.outcome), model.status.message.text(flag_of)));
 }
 
 int run(const std::string& file) {

@@ -44,8 +44,9 @@ void check_words(const CLI::App& app, const Words& words) {
     std::vector<std::string> commands;
     for (const CLI::App* one : app.get_subcommands({})) commands.push_back(one->get_name());
     if (std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
-      throw Error(fmt::format("unknown command '{}'{}; the commands are {}", words[0],
-                              suggestion(words[0], commands), fmt::join(commands, ", ")));
+      throw Error({.problem = fmt::format("unknown command '{}'{}", literal(words[0]),
+                                          suggestion(words[0], commands)),
+                   .remedy = fmt::format("the commands are {}", fmt::join(commands, ", "))});
     }
     command = app.get_subcommand(words[0]);
     first = 1;
@@ -58,24 +59,25 @@ void check_words(const CLI::App& app, const Words& words) {
   for (std::size_t i = first; i < words.size(); ++i) {
     if (!looks_like_flag(words[i])) {
       if (places-- > 0) continue;
-      throw Error(fmt::format("unexpected '{}'; no flag before it takes it: see '{} --help'",
-                              words[i], program));
+      throw Error({.problem = fmt::format("unexpected '{}'", literal(words[i])),
+                   .remedy = fmt::format("no flag before it takes it: see '{} --help'", program)});
     }
     const std::string flag = words[i].substr(0, words[i].find('='));
     const std::vector<std::string> flags = flags_of(*command);
     if (std::find(flags.begin(), flags.end(), flag) == flags.end()) {
-      throw Error(fmt::format("unknown option '{}'{}; '{} --help' lists them all", flag,
-                              suggestion(flag, flags), program));
+      throw Error(
+          {.problem = fmt::format("unknown option '{}'{}", literal(flag), suggestion(flag, flags)),
+           .remedy = fmt::format("'{} --help' lists them all", program)});
     }
     const CLI::Option* option = command->get_option(flag);
     if (!seen.insert(flag).second && option->get_items_expected_max() <= 1) {
-      throw Error(fmt::format("{} was given twice; give it once", flag));
+      throw Error({.value = flag, .problem = "was given twice", .remedy = "give it once"});
     }
     if (option->get_items_expected_max() == 0) continue;
     const bool here = flag.size() + 1 < words[i].size();
     const bool next = flag == words[i] && i + 1 < words.size() && !is_flag(words[i + 1]);
     if (!here && !next)
-      throw Error(fmt::format("{} needs a value: {}", flag, option->get_type_name()));
+      throw Error({.value = flag, .problem = "needs a value: " + option->get_type_name()});
     if (next) ++i;
   }
 }
@@ -125,7 +127,8 @@ int run(Words words) {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    throw Error(fmt::format("{}; see 'remblai {} --help'", error.what(), command));
+    throw Error({.problem = literal(error.what()),
+                 .remedy = fmt::format("see 'remblai {} --help'", literal(command))});
   }
   return action();
 }
@@ -157,11 +160,9 @@ int main(int argc, char** argv) {
     const int code = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0) return fail("standard output cannot be written to");
     return code;
-  } catch (const remblai::Error& error) {
-    return fail(error.message().text(flag_of));
   } catch (const std::bad_alloc&) {
     return fail("not enough memory for points this many and this large; use fewer of them");
   } catch (const std::exception& error) {
-    return fail(error.what());
+    return fail(words_of(error));
   }
 }

@@ -35,8 +35,10 @@ int run(const Arguments& arguments, const CLI::App& command) {
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
   const Model model = load(arguments.model);
   if (!model.source.labelled()) {
-    throw Error(fmt::format("--model {}: the model has no labels; fit again with --source-labels",
-                            arguments.model));
+    throw Error({.field = "--model",
+                 .value = arguments.model + ":",
+                 .problem = "the model has no labels",
+                 .remedy = "fit again with $source-labels"});
   }
   use_threads(model, command, arguments.resources);
   const Matrix points =

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "arguments.h"
 #include "commands.h"
 
 namespace remblai::cli {
@@ -216,12 +217,12 @@ Model fit_with_progress(const Problem& problem, const Options& options, bool qui
 int conclude(const Status& status, const std::string& missing) {
   if (Interrupt::requested()) {
     fmt::print(stderr, "stopped by {}: {}{}\n",
-               interrupt_signal == SIGINT ? "Ctrl-C" : "a request to terminate", status.reason(),
-               missing.empty() ? "" : "; not written: " + missing);
+               interrupt_signal == SIGINT ? "Ctrl-C" : "a request to terminate",
+               status.message.text(flag_of), missing.empty() ? "" : "; not written: " + missing);
     return Exit::interrupted;
   }
   if (status.converged()) return Exit::success;
-  fmt::print(stderr, "warning: not converged: {}\n", status.reason());
+  fmt::print(stderr, "warning: not converged: {}\n", status.message.text(flag_of));
   return Exit::not_converged;
 }
 

@@ -38,8 +38,10 @@ void read_image_size(const std::string& text, PageOptions& page) {
   const auto cols = std::from_chars(crossed ? rows.ptr + 1 : end, end, page.image_size.cols);
   if (!crossed || cols.ec != std::errc() || cols.ptr != end || page.image_size.rows < 1 ||
       page.image_size.cols < 1)
-    throw Error(fmt::format(
-        "--image-size: '{}' is not a size; write rows x columns like 28x28, auto or none", text));
+    throw Error({.field = "--image-size",
+                 .value = fmt::format("'{}'", text),
+                 .problem = "is not a size",
+                 .remedy = "write rows x columns like 28x28, auto or none"});
 }
 
 int run(const Arguments& arguments, const CLI::App& command) {
@@ -49,16 +51,16 @@ int run(const Arguments& arguments, const CLI::App& command) {
           ? std::filesystem::path(arguments.model).replace_extension(".html").string()
           : arguments.out;
   if (out == arguments.model)
-    throw Error(
-        fmt::format("{}: that is a page, not a model; give the .npz file that fit or adapt "
-                    "saved",
-                    arguments.model));
+    throw Error({.value = arguments.model + ":",
+                 .problem = "that is a page, not a model",
+                 .remedy = "give the .npz file that fit or adapt saved"});
   arguments.prediction.validate();
   PageOptions page;
   read_image_size(arguments.image_size, page);
   if (!arguments.title.empty()) page.title = arguments.title;
   Report report;
   report.prediction = arguments.prediction;
+  report.spelling = flag_of;
   report.inputs = {{"model", arguments.model}};
   if (!arguments.target_labels.empty())
     report.inputs.emplace_back("target-labels", arguments.target_labels);
@@ -69,10 +71,11 @@ int run(const Arguments& arguments, const CLI::App& command) {
   use_threads(model, command, arguments.resources);
   if (!arguments.target_labels.empty()) {
     if (!model.source.labelled())
-      throw Error(
-          fmt::format("--target-labels: the source points of {} have no labels, so there "
-                      "are no predictions to score; leave it out",
-                      arguments.model));
+      throw Error({.field = "target-labels",
+                   .problem = fmt::format("the source points of {} have no labels, so there are no "
+                                          "predictions to score",
+                                          literal(arguments.model)),
+                   .remedy = "leave it out"});
     page.target_labels =
         load_target_labels(arguments.target_labels, "--target-labels", model.target.size());
   }

@@ -65,7 +65,8 @@ std::vector<std::string> ordered_methods(const std::vector<std::string>& wanted)
 
 void sort_grid(const char* flag, std::vector<double>& values) {
   for (const double value : values)
-    if (!(value > 0)) throw Error(fmt::format("{}: {} is not positive", flag, value));
+    if (!(value > 0))
+      throw Error({.field = flag, .value = fmt::format("{}", value), .problem = "is not positive"});
   std::sort(values.rbegin(), values.rend());
 }
 
@@ -117,7 +118,7 @@ void make_folder(const std::string& folder, const std::string& page) {
        path = path.parent_path())
     made.push_back(path);
   fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("--out {}: {}", folder, error.message()));
+  if (error) throw Error({.field = "--out", .value = folder + ":", .problem = error.message()});
   if (page.empty()) return;
   try {
     require_page(page, {}, "--report");
@@ -134,11 +135,14 @@ int run(Arguments arguments) {
   settings.methods = ordered_methods(settings.methods);
   sort_grid("--lambda-grid", settings.lambdas);
   sort_grid("--ridge-grid", settings.ridges);
-  if (arguments.jobs < 0) throw Error(fmt::format("--jobs: {} is less than 0", arguments.jobs));
+  if (arguments.jobs < 0)
+    throw Error({.field = "--jobs",
+                 .value = fmt::format("{}", arguments.jobs),
+                 .problem = "is less than 0"});
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int jobs = arguments.jobs > 0 ? arguments.jobs : cores;
   if (!fs::is_directory(arguments.data))
-    throw Error(fmt::format("--data: {} is not a folder", arguments.data));
+    throw Error({.field = "--data", .value = arguments.data, .problem = "is not a folder"});
   const std::string& folder = arguments.out;
 
   const Stopwatch watch;
@@ -247,16 +251,20 @@ void add_reproduce(CLI::App& app, Action& action) {
     const std::string& experiment = arguments->experiment;
     if (experiment != "mnist" && experiment != "office-caltech")
       throw Error(
-          fmt::format("reproduce: '{}' is not an experiment{}; give mnist or "
-                      "office-caltech",
-                      experiment, suggestion(experiment, {"mnist", "office-caltech"})));
+          {.field = "reproduce",
+           .value = fmt::format("'{}'", experiment),
+           .problem = "is not an experiment" + suggestion(experiment, {"mnist", "office-caltech"}),
+           .remedy = "give mnist or office-caltech"});
     const bool digits = experiment == "mnist";
     for (const char* flag : {digits ? "--task" : "--skew", digits ? "--features" : "--digit"})
       if (command.count(flag) > 0)
-        throw Error(fmt::format("{}: {} has no such choice; see 'remblai reproduce --help'", flag,
-                                experiment));
+        throw Error({.field = flag,
+                     .value = experiment,
+                     .problem = "has no such choice",
+                     .remedy = "see 'remblai reproduce --help'"});
     if (command.count("--out") == 0) arguments->out = "reproduce-" + experiment;
-    if (arguments->out.empty()) throw Error("--out: it is empty; name a folder");
+    if (arguments->out.empty())
+      throw Error({.field = "--out", .problem = "it is empty", .remedy = "name a folder"});
     action = [arguments] { return run(*arguments); };
   });
 }

@@ -31,6 +31,7 @@ add_executable(
   tests/fit/alternation_test.cpp
   tests/transport/anderson_test.cpp
   tests/fit/domain_test.cpp
+  tests/base/error_test.cpp
   tests/transport/exact_test.cpp
   tests/fit/fit_path_test.cpp
   tests/fit/metric_step_test.cpp

@@ -24,7 +24,9 @@ std::uint64_t Draw::below(std::uint64_t bound) {
 
 std::vector<Index> Draw::choose(std::vector<Index> values, Index count, const std::string& what) {
   const Index size = static_cast<Index>(values.size());
-  if (count > size) throw Error(fmt::format("{}: {} are needed, there are {}", what, count, size));
+  if (count > size)
+    throw Error(
+        {.value = what + ":", .problem = fmt::format("{} are needed, there are {}", count, size)});
   for (Index i = 0; i < count; ++i) {
     const Index j = i + static_cast<Index>(below(static_cast<std::uint64_t>(size - i)));
     std::swap(values[static_cast<std::size_t>(i)], values[static_cast<std::size_t>(j)]);

@@ -23,14 +23,18 @@ namespace remblai::experiments {
 namespace {
 
 void require_seeds(int seeds) {
-  if (seeds < 1) throw Error(fmt::format("--seeds: {} is less than 1", seeds));
+  if (seeds < 1)
+    throw Error(
+        {.field = "--seeds", .value = fmt::format("{}", seeds), .problem = "is less than 1"});
 }
 
 void require_range(const char* flag, const std::vector<int>& values, int low, int high) {
-  if (values.empty()) throw Error(fmt::format("{}: the list is empty", flag));
+  if (values.empty()) throw Error({.field = flag, .problem = "the list is empty"});
   for (const int value : values)
     if (value < low || value > high)
-      throw Error(fmt::format("{}: {} is not between {} and {}", flag, value, low, high));
+      throw Error({.field = flag,
+                   .value = fmt::format("{}", value),
+                   .problem = fmt::format("is not between {} and {}", low, high)});
 }
 
 }  // namespace
@@ -74,8 +78,9 @@ Experiment office_caltech_experiment(const std::string& data,
   const std::vector<std::string> all = office_tasks();
   for (const std::string& task : selection.tasks)
     if (std::find(all.begin(), all.end(), task) == all.end())
-      throw Error(
-          fmt::format("--task: there is no '{}'; the tasks are {}", task, fmt::join(all, ", ")));
+      throw Error({.field = "--task",
+                   .problem = fmt::format("there is no '{}'", literal(task)),
+                   .remedy = fmt::format("the tasks are {}", fmt::join(all, ", "))});
   Experiment experiment;
   experiment.title = fmt::format("Office-Caltech, {}", selection.features);
   experiment.row_heading = "task";
@@ -101,9 +106,10 @@ Experiment office_caltech_experiment(const std::string& data,
       experiment.tasks.push_back({task, task, seed, task_data});
   }
   if (experiment.tasks.empty())
-    throw Error(fmt::format("no task can run: {}{}; put the missing files there",
-                            experiment.missing.front(),
-                            experiment.missing.size() > 1 ? ", and so on" : ""));
+    throw Error(
+        {.problem = fmt::format("no task can run: {}{}", literal(experiment.missing.front()),
+                                experiment.missing.size() > 1 ? ", and so on" : ""),
+         .remedy = "put the missing files there"});
   experiment.draw = [photos](const Task& task) {
     return draw_office_caltech(*photos, task.name, task.seed);
   };

@@ -106,7 +106,7 @@ Journal::~Journal() {
 }
 
 void Journal::fail(const std::string& cause) const {
-  throw Error(path_ + ": " + cause);
+  throw Error({.value = path_ + ":", .problem = literal(cause)});
 }
 
 void Journal::read(const std::string& text, const Json& settings) {

@@ -184,9 +184,10 @@ const Method& method_named(const std::string& key) {
   std::vector<std::string> keys;
   for (const Method& method : methods) keys.push_back(method.key);
   const std::string near = io::nearest_name(key, keys);
-  throw Error(fmt::format("--methods: there is no '{}'{}; the methods are {}", key,
-                          near.empty() ? "" : " (did you mean '" + near + "'?)",
-                          fmt::join(keys, ", ")));
+  throw Error({.field = "--methods",
+               .problem = fmt::format("there is no '{}'{}", literal(key),
+                                      near.empty() ? "" : " (did you mean '" + near + "'?)"),
+               .remedy = fmt::format("the methods are {}", fmt::join(keys, ", "))});
 }
 
 std::optional<std::vector<Trial>> run_methods(const Split& split, const Settings& settings,

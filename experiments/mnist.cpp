@@ -20,7 +20,10 @@ std::string file(const std::string& folder, const std::string& name) {
   const std::string plain = folder + "/" + name;
   for (const std::string& path : {plain + ".gz", plain})
     if (std::filesystem::exists(path)) return path;
-  throw Error(fmt::format("--data: {}.gz is missing; put the four MNIST files there", plain));
+  throw Error({.field = "--data",
+               .value = plain + ".gz",
+               .problem = "is missing",
+               .remedy = "put the four MNIST files there"});
 }
 
 Domain read(const std::string& folder, const std::string& part) {

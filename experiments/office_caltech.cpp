@@ -36,10 +36,10 @@ Domain read(const std::string& path) {
     return array.shape.size() == 1 || (array.shape.size() == 2 && array.shape[1] == 1);
   };
   if (std::none_of(arrays.begin(), arrays.end(), is_list))
-    throw Error(
-        fmt::format("{}: there are no labels in it; put one whole number a point beside "
-                    "the features, as an array of its own",
-                    path));
+    throw Error({.value = path + ":",
+                 .problem = "there are no labels in it",
+                 .remedy = "put one whole number a point beside the features, as an array of its "
+                           "own"});
   Domain domain;
   domain.points = io::read_points(path);
   domain.labels = io::read_labels(path);
@@ -52,15 +52,20 @@ Domain read(const std::string& path) {
 OfficeCaltech read_office_caltech(const std::string& folder) {
   const fs::path path(folder);
   if (!fs::is_directory(path))
-    throw Error(fmt::format("--features: {} is not a folder; in {} {}", folder,
-                            path.parent_path().string(), folders_in(path.parent_path())));
+    throw Error({.field = "--features",
+                 .value = folder,
+                 .problem = "is not a folder",
+                 .remedy = literal(fmt::format("in {} {}", path.parent_path().string(),
+                                               folders_in(path.parent_path())))});
   OfficeCaltech data;
   for (const std::string_view name : office_domains) {
     const std::string mat = (path / name).string() + ".mat";
     const std::string npz = (path / name).string() + ".npz";
     const bool has_mat = fs::exists(mat), has_npz = fs::exists(npz);
     if (has_mat && has_npz)
-      throw Error(fmt::format("{}: and {}.npz is there too; remove one of them", mat, name));
+      throw Error({.value = mat + ":",
+                   .problem = fmt::format("and {}.npz is there too", name),
+                   .remedy = "remove one of them"});
     if (has_mat || has_npz)
       data.domains[letter(name)] = read(has_mat ? mat : npz);
     else
@@ -73,13 +78,17 @@ OfficeCaltech read_office_caltech(const std::string& folder) {
     const Domain& first = data.domains.begin()->second;
     if (classes(domain) != classes(first))
       throw Error(
-          fmt::format("{}: domain {} has the classes {}, domain {} has {}; all need the same",
-                      folder, name, fmt::join(classes(domain), " "), data.domains.begin()->first,
-                      fmt::join(classes(first), " ")));
+          {.value = folder + ":",
+           .problem = fmt::format("domain {} has the classes {}, domain {} has {}", name,
+                                  fmt::join(classes(domain), " "), data.domains.begin()->first,
+                                  fmt::join(classes(first), " ")),
+           .remedy = "all need the same"});
     if (domain.dimension() != first.dimension())
-      throw Error(fmt::format("{}: domain {} has {} features, domain {} has {}; all need the same",
-                              folder, name, domain.dimension(), data.domains.begin()->first,
-                              first.dimension()));
+      throw Error({.value = folder + ":",
+                   .problem = fmt::format("domain {} has {} features, domain {} has {}", name,
+                                          domain.dimension(), data.domains.begin()->first,
+                                          first.dimension()),
+                   .remedy = "all need the same"});
   }
   return data;
 }

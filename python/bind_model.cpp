@@ -169,18 +169,24 @@ void bind_model(nb::module_& core) {
           "status", [](const Model& m) { return std::string(name(m.status.outcome)); },
           "converged, iteration-limit, stopped or diverged")
       .def_prop_ro(
-          "reason", [](const Model& m) { return with_keywords(m.status.reason()); },
+          "reason", [](const Model& m) { return text_of(m.status.message); },
           "what happened and what to change, in a sentence")
+      .def(
+          "reason_with",
+          [](const Model& m, const Names& names) { return text_of(m.status.message, names); },
+          "names"_a, "the same with other names for the options: {\"lambda_\": \"reg_e\"}")
       .def_prop_ro("exact", exact_of,
                    "(source, target, amount) of the plan when lambda = 0, else None")
       .def(
-          "report", [](const Model& m) { return to_json(m, {}); },
+          "report", [](const Model& m) { return to_json(m, {.spelling = in_sentences()}); },
           "the report of the command line, as JSON")
       .def(
           "html",
           [](const Model& m, const std::string& title, const std::optional<LabelsIn>& target_labels,
-             const std::map<std::int64_t, std::string>& class_names, const nb::kwargs& keywords) {
+             const std::map<std::int64_t, std::string>& class_names, const Names& names,
+             const nb::kwargs& keywords) {
             Report report;
+            report.spelling = in_sentences(names);
             report.prediction = prediction_from(keywords);
             PageOptions page;
             page.title = title;
@@ -189,10 +195,9 @@ void bind_model(nb::module_& core) {
             return unlocked([&] { return to_html(m, report, page); });
           },
           "title"_a = PageOptions().title, "target_labels"_a = nb::none(),
-          "class_names"_a = std::map<std::int64_t, std::string>(), "options"_a,
-          "the page of `remblai report`; labels of the target points score and colour it, and "
-          "other "
-          "keywords are those of predict")
+          "class_names"_a = std::map<std::int64_t, std::string>(), "names"_a = Names(), "options"_a,
+          "the page of `remblai report`; labels of the target points score and colour it, `names` "
+          "are other words for options, and further keywords are those of predict")
       .def_prop_ro(
           "features", [](const Model& m) { return m.features; },
           "names of the features, or an empty list")
@@ -254,7 +259,7 @@ void bind_model(nb::module_& core) {
       .def("__repr__", [](const Model& m) {
         return fmt::format("<remblai.Model: {} source and {} target points of {} features; {}>",
                            m.source.size(), m.target.size(), m.source.dimension(),
-                           with_keywords(m.status.reason()));
+                           text_of(m.status.message));
       });
   bind_predictor(core);
   bind_evaluate(core);

@@ -1,5 +1,4 @@
 // One transport problem, given as a cost matrix.
-#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -25,8 +24,10 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
                          double tolerance, int max_passes, const std::string& solver,
                          const std::string& precision, int threads,
                          const std::optional<VectorIn>& start) {
-  if (threads < 0) throw Error(fmt::format("threads: {} is negative; 0 is one a core", threads));
-  if (max_passes < 1) throw Error(fmt::format("max_passes: {} is less than 1", max_passes));
+  Resources{.threads = threads}.validate();
+  if (max_passes < 1)
+    throw Error(
+        {.field = "max_passes", .value = std::to_string(max_passes), .problem = "is less than 1"});
   TransportOptions options;
   options.tolerance = tolerance;
   options.max_passes = max_passes;

@@ -3,6 +3,7 @@
 #include "bindings.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
 #include <filesystem>
@@ -43,7 +44,7 @@ NB_MODULE(_core, core) {
     try {
       std::rethrow_exception(raised);
     } catch (const remblai::Error& error) {
-      PyErr_SetString(PyExc_ValueError, with_keywords(error.what()).c_str());
+      raise_refused(error.message());
     }
   });
   core.doc() = "The C++ library. Use the functions and classes of the package remblai instead.";
@@ -51,6 +52,14 @@ NB_MODULE(_core, core) {
   bind_model(core);
   bind_transport(core);
   bind_spd(core);
+  core.def(
+      "message_text",
+      [](const std::string& field, const std::string& value, const std::string& problem,
+         const std::string& remedy, const Names& names) {
+        return text_of({field, value, problem, remedy}, names);
+      },
+      "field"_a, "value"_a, "problem"_a, "remedy"_a, "names"_a = Names(),
+      "a message in words, with `names` in place of keywords");
   core.def("options", describe_options, "every option of fit: name, default, choices, help");
   core.def("prediction_options", describe_prediction, "the same for Model.predict");
   core.def(

@@ -3,11 +3,13 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <regex>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "arrays.h"
@@ -16,7 +18,22 @@
 namespace remblai::python {
 namespace {
 
-std::string text_of(nb::handle value) {
+/// Names whose keyword is another word.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> words{{
+    {"lambda", "lambda_"},
+    {"source-labels", "ys"},
+    {"source-weights", "source_weights"},
+    {"target-labels", "yt"},
+    {"target-weights", "target_weights"},
+}};
+
+std::string spelled(std::string_view name, const Names& names) {
+  const std::string own = keyword(name);
+  const auto found = names.find(own);
+  return found == names.end() ? own : found->second;
+}
+
+std::string repr(nb::handle value) {
   return nb::cast<std::string>(nb::repr(value));
 }
 
@@ -42,7 +59,8 @@ Enum enum_from(const std::string& option, nb::handle value, const char* or_else 
     if (named && one == text) return static_cast<Enum>(place);
     known += (place++ ? ", " : "") + std::string(one);
   }
-  throw Error(option + ": " + text_of(value) + " is not one of " + known + or_else);
+  throw Error(
+      {.field = option, .value = repr(value), .problem = "is not one of " + known + or_else});
 }
 
 template <class Enum>
@@ -63,13 +81,13 @@ void assign(const std::string& option, nb::handle value, Field& field) {
       double number = 0;  // 10.0 is a whole number too
       if (nb::try_cast<double>(value, number) && number == std::trunc(number)) {
         if (std::abs(number) > std::numeric_limits<int>::max())
-          throw Error(option + ": " + text_of(value) + " is too large");
+          throw Error({.field = option, .value = repr(value), .problem = "is too large"});
         field = static_cast<int>(number);
         return;
       }
-      throw Error(option + ": " + text_of(value) + " is not a whole number");
+      throw Error({.field = option, .value = repr(value), .problem = "is not a whole number"});
     }
-    throw Error(option + ": " + text_of(value) + " is not a number");
+    throw Error({.field = option, .value = repr(value), .problem = "is not a number"});
   }
 }
 
@@ -85,29 +103,35 @@ nb::object to_object(const Field& field) {
 
 }  // namespace
 
-std::string keyword(std::string_view option) {
-  std::string text(option == "lambda" ? "lambda_" : option);
-  for (char& c : text)
-    if (c == '-') c = '_';
-  return text;
+std::string keyword(std::string_view name) {
+  for (const auto& [input, word] : words)
+    if (input == name) return std::string(word);
+  std::string found(name);
+  const auto look = [&](const char* option, const auto&, const char*) {
+    if (option == name) std::replace(found.begin(), found.end(), '-', '_');
+  };
+  const Options options;
+  const PredictOptions prediction;
+  for_each_option(options, look);
+  for_each_option(prediction, look);
+  return found;
 }
 
-std::string with_keywords(const std::string& message) {
-  static const std::regex flag("--([a-z][a-z-]*)");
-  static const std::regex subject("^([a-z][a-z-]*):");
-  std::string text;
-  auto rest = message.cbegin();
-  for (std::sregex_iterator found(message.begin(), message.end(), flag), end; found != end;
-       ++found) {
-    text.append(rest, (*found)[0].first);
-    text += "'" + keyword((*found)[1].str()) + "'";
-    rest = (*found)[0].second;
-  }
-  text.append(rest, message.cend());
-  std::smatch first;
-  if (std::regex_search(text, first, subject))
-    text = keyword(first[1].str()) + ":" + first.suffix().str();
-  return text;
+Spelling in_sentences(const Names& names) {
+  return [names](std::string_view name) { return "'" + spelled(name, names) + "'"; };
+}
+
+std::string text_of(const Message& message, const Names& names) {
+  Message rest = message;
+  rest.field.clear();
+  const std::string text = rest.text(in_sentences(names));
+  return message.field.empty() ? text : spelled(message.field, names) + ": " + text;
+}
+
+void raise_refused(const Message& message) {
+  const nb::object type = nb::module_::import_("remblai._checks").attr("Refused");
+  const nb::object refused = type(message.field, message.value, message.problem, message.remedy);
+  PyErr_SetObject(type.ptr(), refused.ptr());
 }
 
 namespace {
@@ -115,15 +139,15 @@ namespace {
 template <class OptionsType>
 OptionsType from_keywords(const nb::dict& keywords) {
   OptionsType options;
-  std::size_t found = 0;
+  nb::list known;
   for_each_option(options, [&](const char* option, auto& field, const char*) {
     const std::string name = keyword(option);
     const nb::str key(name.c_str());
+    known.append(key);
     if (!keywords.contains(key)) return;
-    assign(name, keywords[key], field);
-    ++found;
+    assign(option, keywords[key], field);
   });
-  if (found != keywords.size()) throw Error("options: a keyword that is no option");
+  nb::module_::import_("remblai._checks").attr("require_known")(keywords, known);
   return options;
 }
 

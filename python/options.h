@@ -4,6 +4,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <map>
+#include <string>
+
+#include "remblai/error.h"
 #include "remblai/options.h"
 #include "remblai/predict.h"
 
@@ -11,15 +15,25 @@ namespace remblai::python {
 
 namespace nb = nanobind;
 
-/// The keyword of an option: dashes become underscores, and `lambda`, a word of the language,
-/// becomes `lambda_`.
-std::string keyword(std::string_view option);
+/// The keyword of an option or input: dashes become underscores, and `lambda`, a word of the
+/// language, becomes `lambda_`. Other names are left as they are.
+std::string keyword(std::string_view name);
 
-/// A message of the library with its options as keywords: --outer-tolerance is 'outer_tolerance'.
-std::string with_keywords(const std::string& message);
+/// How a caller spells what keyword() gives: {"lambda_": "reg_e"}; what is not there stays.
+using Names = std::map<std::string, std::string>;
 
-/// Options from keywords; what is not given keeps its default. Error for a value of the wrong type,
-/// and for a keyword that does not exist (the package has named the nearest one before).
+/// A message of the library in the words of Python: a field by its keyword, options in sentences in
+/// quotes, as 'outer_tolerance'.
+std::string text_of(const Message& message, const Names& names = {});
+
+/// The spelling of options in sentences, for what the library writes itself.
+Spelling in_sentences(const Names& names = {});
+
+/// Raises remblai._checks.Refused, a ValueError that carries the parts of the message.
+void raise_refused(const Message& message);
+
+/// Options from keywords; what is not given keeps its default. Throws Error for a value of the
+/// wrong type, and raises TypeError for a keyword that does not exist, naming the nearest.
 Options options_from(const nb::dict& keywords);
 PredictOptions prediction_from(const nb::dict& keywords);
 

@@ -2,6 +2,7 @@
 // words with the names that their users typed.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,8 @@ namespace remblai {
 /// Options::ridge. Names it does not know are returned as they are.
 using Spelling = std::function<std::string(std::string_view name)>;
 
-/// A fault and its remedy. In `problem` and `remedy` the names of options are written $ridge.
+/// A fault and its remedy. In `problem` and `remedy` the names of options and inputs are written
+/// $ridge, $source-labels; text from outside goes into `value`, or through literal().
 struct REMBLAI_API Message {
   std::string field = {};    ///< what is at fault, by its name in for_each_option; may be empty
   std::string value = {};    ///< the value it had; may be empty
@@ -26,14 +28,22 @@ struct REMBLAI_API Message {
   /// searched for names.
   std::string text(const Spelling& spelling) const;
   std::string text() const;  ///< in the words of C++: Options::ridge
+
+  bool operator==(const Message&) const = default;
 };
+
+/// Text from outside, as `problem` and `remedy` take it: what looks like a name in it is left
+/// alone.
+REMBLAI_API std::string literal(std::string_view text);
 
 /// The one exception of the library: the caller gave something that cannot be used. Numerical
 /// trouble is never thrown; it is a Status in the result (model.h). what() is message().text().
 class REMBLAI_API Error : public std::runtime_error {
  public:
   explicit Error(Message message);
-  explicit Error(const std::string& text) : Error(Message{.problem = text}) {}
+  /// A sentence. A template, so that braces always make a Message.
+  template <std::convertible_to<std::string> Text>
+  explicit Error(const Text& text) : Error(Message{.problem = text}) {}
 
   const Message& message() const { return message_; }
 

@@ -56,11 +56,9 @@ constexpr std::array<std::string_view, 4> names(Outcome) {
 
 struct Status {
   Outcome outcome = Outcome::diverged;
-  Message message;  ///< what happened and what to change
+  Message message = {};  ///< what happened and what to change, for every front end to spell
 
-  /// The message in the words of C++; front ends spell it with the names their users know.
-  std::string reason() const { return message.text(); }
-
+  std::string reason() const { return message.text(); }  ///< in the words of C++
   bool converged() const { return outcome == Outcome::converged; }
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "remblai/api.h"
+#include "remblai/error.h"
 #include "remblai/evaluate.h"
 #include "remblai/model.h"
 #include "remblai/predict.h"
@@ -14,13 +15,14 @@
 namespace remblai {
 
 struct Report {
-  std::optional<Score> target_score;  ///< when target labels were given
-  std::optional<Score> test_score;    ///< when test labels were given
-  double seconds = 0;                 ///< the whole job
+  std::optional<Score> target_score = {};  ///< when target labels were given
+  std::optional<Score> test_score = {};    ///< when test labels were given
+  double seconds = 0;                      ///< the whole job
   std::vector<std::pair<std::string, std::string>> inputs =
       {};                          ///< what each file is, and its name
   bool propagate = false;          ///< labels came through the plan
   PredictOptions prediction = {};  ///< how they came otherwise
+  Spelling spelling = {};          ///< of options in sentences; empty: in the words of C++
 };
 
 /// The report as JSON: status, accuracy (null where no label was known), scored, lambda,

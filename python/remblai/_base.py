@@ -108,8 +108,8 @@ class GroundMetric(BaseEstimator):
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
             return run(Xs, Xt, **arrays, start=start)
-        except ValueError as refused:
-            if start is None or not str(refused).startswith("start:"):
+        except _checks.Refused as refused:
+            if start is None or refused.field != "start":
                 raise
             message = "warm_start: the last fit had other points, weights or preprocessing; starting anew"
             _checks.warn(message)
@@ -120,7 +120,7 @@ class GroundMetric(BaseEstimator):
         if error is not None:
             raise error
         if self.status_ != "converged":
-            reason = _checks.reword(self.model_.reason, NAMES)
+            reason = self.model_.reason_with(NAMES)
             _checks.warn(f"{self.status_}: {reason}", ConvergenceWarning)
 
     def _columns(self, values: Any, *, first: bool = False) -> None:
@@ -210,7 +210,7 @@ class GroundMetric(BaseEstimator):
         target points, are shown and scored; NaN or -1 is a label that is not known."""
         check_is_fitted(self, "model_")
         page: dict[str, Any] = {"title": title} if title else {}
-        _core.write_text(path, self.model_.html(**page, **self._labels_to_show(yt)))
+        _core.write_text(path, self.model_.html(names=NAMES, **page, **self._labels_to_show(yt)))
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}

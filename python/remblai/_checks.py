@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import inspect
 import os
-import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d
 
+from . import _core
+
 Float = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Refused(ValueError):
+    """What the library cannot use, as data: the name of the field, its value, what is wrong with it and
+    what to do about it. The text has the keywords of `remblai.fit`, or the `names` given for them."""
+
+    def __init__(
+        self, field: str, value: str, problem: str, remedy: str, names: Mapping[str, str] | None = None
+    ) -> None:
+        self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
+        self.names = dict(names or {})
+        super().__init__(_core.message_text(field, value, problem, remedy, self.names))
+
+    def with_names(self, names: Mapping[str, str]) -> Refused:
+        return Refused(self.field, self.value, self.problem, self.remedy, names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Refused, (self.field, self.value, self.problem, self.remedy, self.names)
 
 
 def points(values: ArrayLike | None, name: str, copy: bool = False) -> NDArray[Any]:
@@ -181,7 +201,10 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def reword(text: str, names: Mapping[str, str]) -> str:
-    """A message of the library with its options as the caller spells them: {"lambda_": "reg_e"}."""
-    text = re.sub(r"'(\w+)'", lambda found: f"'{names.get(found[1], found[1])}'", text)
-    return re.sub(r"^(\w+):", lambda found: f"{names.get(found[1], found[1])}:", text)
+@contextlib.contextmanager
+def spelled(names: Mapping[str, str]) -> Iterator[None]:
+    """What the library refuses inside is told with these names: {"lambda_": "reg_e"}."""
+    try:
+        yield
+    except Refused as refused:
+        raise refused.with_names(names) from None

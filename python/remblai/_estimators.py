@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
-from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
+from ._base import ATTRIBUTES, NAMES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS, PREDICTION
 
 _FLOATS = [np.float64, np.float32]
@@ -305,7 +306,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         whole = classes.dtype.kind in "iub"
         numbers = _checks.labels(labels if whole else codes, len(labels), "y")
         if self.base_estimator is None:
-            _core.check_prediction(len(labels), **self._prediction())
+            with _checks.spelled(NAMES):
+                _core.check_prediction(len(labels), **self._prediction())
         model, error = self._learn(source, target, ys=numbers)
         fitted = None
         if self.base_estimator is not None:
@@ -349,7 +351,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         return self._once("neighbours", lambda: self._rule())
 
     def _rule(self) -> _core.Predictor:
-        return _core.Predictor(self.model_, **self._prediction())
+        with _checks.spelled(NAMES):
+            return _core.Predictor(self.model_, **self._prediction())
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels of target points."""
@@ -366,6 +369,20 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         if self.estimator_ is not None:
             return self.estimator_.predict_proba(_metric.beside_mapped(self.model_, points))
         return self._neighbours().votes(points)[1]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of labels that are right, among points whose label in y is known: NaN, None and -1
+        are not, unless they are classes."""
+        check_is_fitted(self, "model_")
+        truth = column_or_1d(np.asarray(y))
+        known = np.flatnonzero(_known(truth, self.classes_))
+        if len(known) == len(truth):
+            return float(super().score(X, y, sample_weight))
+        if len(known) == 0:
+            raise ValueError(f"y: none of its {len(truth)} labels is known, so there is nothing to score")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        labels = np.array(truth[known].tolist())
+        return float(super().score(_safe_indexing(X, known), labels, weights))
 
     @available_if(_base_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> _checks.Float:

@@ -104,22 +104,19 @@ def run(
     for key in ("prior", "metric"):
         if np.ndim(keywords.get(key)) == 2:
             keywords[key] = _checks.core_points(keywords[key], key)
-    with Progress(verbose, callback) as watch:
-        try:
-            return _core.fit(
-                _checks.for_core(Xs),
-                _checks.for_core(Xt),
-                ys,
-                yt,
-                source_weights,
-                target_weights,
-                [str(name) for name in features],
-                keywords,
-                watch,
-                start,
-            )
-        except ValueError as error:
-            raise type(error)(_checks.reword(str(error), names)) from None
+    with Progress(verbose, callback) as watch, _checks.spelled(names):
+        return _core.fit(
+            _checks.for_core(Xs),
+            _checks.for_core(Xt),
+            ys,
+            yt,
+            source_weights,
+            target_weights,
+            [str(name) for name in features],
+            keywords,
+            watch,
+            start,
+        )
 
 
 class Score(NamedTuple):
@@ -139,7 +136,8 @@ def evaluate(predicted: ArrayLike, truth: ArrayLike) -> Score:
     """Scores whole-number labels. A true label that is NaN or -1 is unknown and not scored."""
     count = len(np.asarray(truth))
     found = _checks.labels(predicted, count, "predicted")
-    return Score(*_core.evaluate(found, _checks.labels(truth, count, "truth", unknown=True)))
+    known = _checks.labels(truth, count, "truth", unknown=True)
+    return Score(*_core.evaluate(found, known))  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:

@@ -95,10 +95,8 @@ def _solve(
     if log_v is not None:
         # -inf belongs to a column without weight, which takes no part.
         start = reg * np.where(q > 0, log_v, 0.0) if log_v.shape == q.shape else log_v
-    try:
+    with _checks.spelled(_NAMES):
         found = _core.transport(cost, p, q, float(reg), start=start, **settings)
-    except ValueError as error:
-        raise ValueError(_checks.reword(str(error), _NAMES)) from None
     if found["error"] is not None:
         raise found["error"]
     if total != 1:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "remblai/options.h"
@@ -16,10 +17,15 @@ bool in_name(char c) {
   return (c >= 'a' && c <= 'z') || c == '-';
 }
 
-// The text with every $name spelled.
+// The text with every $name spelled, and every $$ as one.
 std::string spelled(std::string_view text, const Spelling& spelling) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
+    if (text.substr(i, 2) == "$$") {
+      out += '$';
+      i += 2;
+      continue;
+    }
     std::size_t end = i + 1;
     if (text[i] == '$')
       while (end < text.size() && in_name(text[end])) ++end;
@@ -32,9 +38,18 @@ std::string spelled(std::string_view text, const Spelling& spelling) {
   return out;
 }
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> inputs{{
+    {"source-labels", "Problem::source.labels"},
+    {"source-weights", "Problem::source.weights"},
+    {"target-labels", "Problem::target.labels"},
+    {"target-weights", "Problem::target.weights"},
+}};
+
 // The member of a struct that is called so on the command line: prior-ridge is
 // Options::prior_ridge.
 std::string member_name(std::string_view name) {
+  for (const auto& [input, member] : inputs)
+    if (input == name) return std::string(member);
   std::string found(name);
   const auto look_in = [&](const char* owner, const auto& options) {
     for_each_option(options, [&](const char* option, const auto&, const char*) {
@@ -62,6 +77,12 @@ std::string Message::text(const Spelling& spelling) const {
 
 std::string Message::text() const {
   return text(member_name);
+}
+
+std::string literal(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '$' ? "$$" : std::string(1, c);
+  return out;
 }
 
 Error::Error(Message message) : std::runtime_error(message.text()), message_(std::move(message)) {}

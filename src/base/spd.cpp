@@ -20,39 +20,46 @@ using linalg::Op;
 /// The symmetric part of `a`, which must be square, finite and symmetric to rounding.
 Matrix symmetric(const Matrix& a, std::string_view name) {
   if (a.rows() != a.cols() || a.rows() == 0) {
-    throw Error(fmt::format("{}: {} x {}, but a square matrix with at least one row is needed",
-                            name, a.rows(), a.cols()));
+    throw Error({.field = std::string(name),
+                 .value = fmt::format("{} x {},", a.rows(), a.cols()),
+                 .problem = "but a square matrix with at least one row is needed"});
   }
   Index row = 0;
   Index column = 0;
   if (!a.allFinite()) {
     a.unaryExpr([](double v) { return std::isfinite(v) ? 0.0 : 1.0; }).maxCoeff(&row, &column);
-    throw Error(fmt::format(
-        "{}: {} at row {}, column {} (counted from 1), but only finite numbers can be used", name,
-        a(row, column), row + 1, column + 1));
+    throw Error({.field = std::string(name),
+                 .value = fmt::format("{}", a(row, column)),
+                 .problem = fmt::format("at row {}, column {} (counted from 1), but only finite "
+                                        "numbers can be used",
+                                        row + 1, column + 1)});
   }
   const double skew = (0.5 * a - 0.5 * a.transpose()).cwiseAbs().maxCoeff(&row, &column);
   if (skew > 0.5e-8 * a.cwiseAbs().maxCoeff()) {
-    throw Error(
-        fmt::format("{}: not symmetric, {:.10g} at row {}, column {} (counted from 1) but {:.10g} "
-                    "mirrored; average it with its transpose",
-                    name, a(row, column), row + 1, column + 1, a(column, row)));
+    throw Error({.field = std::string(name),
+                 .problem = fmt::format("not symmetric, {:.10g} at row {}, column {} (counted from "
+                                        "1) but {:.10g} mirrored",
+                                        a(row, column), row + 1, column + 1, a(column, row)),
+                 .remedy = "average it with its transpose"});
   }
   return 0.5 * a + 0.5 * a.transpose();
 }
 
 [[noreturn]] void reject(std::string_view name, const Vector& eigenvalues) {
   if (eigenvalues.size() == 0) {
-    throw Error(fmt::format("{}: its eigenvalues could not be found; rescale it", name));
+    throw Error({.field = std::string(name),
+                 .problem = "its eigenvalues could not be found",
+                 .remedy = "rescale it"});
   }
   const double smallest = eigenvalues.minCoeff();
   using Limits = std::numeric_limits<double>;
   const double rounding = Limits::epsilon() * eigenvalues.cwiseAbs().sum() + Limits::min();
   const double ridge = std::max(0.0, -smallest) + rounding;
   throw Error(
-      fmt::format("{}: not positive definite, smallest eigenvalue {:.6g}; add a ridge (a "
-                  "multiple of the identity larger than {:.6g})",
-                  name, smallest, ridge));
+      {.field = std::string(name),
+       .problem = fmt::format("not positive definite, smallest eigenvalue {:.6g}", smallest),
+       .remedy =
+           fmt::format("add a ridge (a multiple of the identity larger than {:.6g})", ridge)});
 }
 
 /// Lower Cholesky factor of a checked matrix.
@@ -73,25 +80,28 @@ linalg::Spectrum spectrum_of(const Matrix& a, std::string_view name, bool positi
 linalg::Svd decompose(const Matrix& a, std::string_view name) {
   linalg::Svd result = linalg::svd(a);
   if (!result.ok || !(result.values.minCoeff() > 0.0)) {
-    throw Error(
-        fmt::format("{}: too close to singular together; add a ridge (a multiple of the "
-                    "identity) to both",
-                    name));
+    throw Error({.field = std::string(name),
+                 .problem = "too close to singular together",
+                 .remedy = "add a ridge (a multiple of the identity) to both"});
   }
   return result;
 }
 
 void require_finite(double value, std::string_view name) {
   if (!std::isfinite(value)) {
-    throw Error(fmt::format("{}: {}, but a finite number is needed", name, value));
+    throw Error({.field = std::string(name),
+                 .value = fmt::format("{},", value),
+                 .problem = "but a finite number is needed"});
   }
 }
 
 void require_same_order(const Matrix& a, std::string_view name_a, const Matrix& b,
                         std::string_view name_b) {
   if (a.rows() != b.rows()) {
-    throw Error(fmt::format("{}: order {}, but {} has order {}; the same order is needed", name_b,
-                            b.rows(), name_a, a.rows()));
+    throw Error({.field = std::string(name_b),
+                 .value = fmt::format("order {},", b.rows()),
+                 .problem = fmt::format("but {} has order {}", name_a, a.rows()),
+                 .remedy = "the same order is needed"});
   }
 }
 
@@ -112,10 +122,11 @@ Relative relative(const Matrix& a, const Matrix& b) {
 /// Eigenvalues of a result that is to be SPD must be positive numbers a double can hold.
 void require_range(const Vector& values, std::string_view name) {
   if (!(values.minCoeff() > 0.0) || !values.allFinite()) {
-    throw Error(
-        fmt::format("{}: the result leaves the range of double, with values {:.3g} to "
-                    "{:.3g}; rescale the argument or use a smaller exponent",
-                    name, values.minCoeff(), values.maxCoeff()));
+    throw Error({.field = std::string(name),
+                 .problem = fmt::format(
+                     "the result leaves the range of double, with values {:.3g} to {:.3g}",
+                     values.minCoeff(), values.maxCoeff()),
+                 .remedy = "rescale the argument or use a smaller exponent"});
   }
 }
 
@@ -234,10 +245,12 @@ double distance(const Matrix& a, const Matrix& b) {
 }
 
 Matrix karcher_mean(const std::vector<Matrix>& matrices, double tolerance, int max_iterations) {
-  if (matrices.empty()) throw Error("matrices: none given, but at least one is needed");
+  if (matrices.empty())
+    throw Error({.field = "matrices", .problem = "none given, but at least one is needed"});
   if (!(tolerance > 0.0) || max_iterations < 1) {
-    throw Error(fmt::format("tolerance {}, max_iterations {}: both must be positive", tolerance,
-                            max_iterations));
+    throw Error({.field = "karcher_mean",
+                 .value = fmt::format("tolerance {}, max_iterations {}", tolerance, max_iterations),
+                 .remedy = "both must be positive"});
   }
   const Index order = matrices.front().rows();
   Matrix start = Matrix::Zero(order, order);

@@ -50,8 +50,10 @@ Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& ta
 
 void Scaler::require_columns(const MatrixView& points) const {
   if (points.cols() != mean.size())
-    throw Error(fmt::format("points: {} coordinates, the scaler was fitted on {}", points.cols(),
-                            mean.size()));
+    throw Error({.field = "points",
+                 .value = fmt::format("{} coordinates,", points.cols()),
+                 .problem = fmt::format("the scaler was fitted on {}", mean.size()),
+                 .remedy = "give points with the same features"});
 }
 
 Matrix Scaler::apply(const MatrixView& points) const {

@@ -39,7 +39,7 @@ constexpr const char* naming = "a header must name every column, and not by a nu
 class Table {
  public:
   explicit Table(const std::string& path) : path_(path), records_(path) {
-    if (!records_.next()) throw Error(path + ": the file holds no numbers");
+    if (!records_.next()) throw Error({.problem = literal(path) + ": the file holds no numbers"});
     width_ = records_.fields().size();
     first_line_ = records_.line();
     first_ = kind_of(records_.fields());
@@ -55,9 +55,10 @@ class Table {
     if (!records_.next()) return false;
     const std::size_t count = records_.fields().size();
     if (count == width_) return true;
-    throw Error(fmt::format(
-        "{}: line {} has {} field{}, line {} has {}; every line must have the same number", path_,
-        records_.line(), count, count == 1 ? "" : "s", first_line_, width_));
+    throw Error(
+        {.problem = fmt::format("{}: line {} has {} field{}, line {} has {}", literal(path_),
+                                records_.line(), count, count == 1 ? "" : "s", first_line_, width_),
+         .remedy = "every line must have the same number"});
   }
 
   double number(std::size_t column, Missing missing) const {
@@ -72,12 +73,13 @@ class Table {
         names_.empty() ? fmt::format("column {}", column + 1)
                        : fmt::format("column {} ({})", column + 1, in_quotes(names_[column]));
     const bool in_first = first_ == First::mixed && records_.line() == first_line_;
-    throw Error(fmt::format("{}: line {}, {}: {}{}", path_, records_.line(), place,
-                            parse == Parse::empty    ? "the field is empty"
-                            : parse == Parse::number ? text + "; only finite numbers are taken"
-                            : parse == Parse::text   ? text + " is not a number"
-                                                     : text + " is out of range",
-                            in_first ? fmt::format("; {}", naming) : ""));
+    const std::string what = parse == Parse::empty    ? "the field is empty"
+                             : parse == Parse::number ? text + "; only finite numbers are taken"
+                             : parse == Parse::text   ? text + " is not a number"
+                                                      : text + " is out of range";
+    throw Error({.problem = literal(
+                     fmt::format("{}: line {}, {}: {}", path_, records_.line(), place, what)),
+                 .remedy = in_first ? naming : ""});
   }
 
   bool is_number(std::size_t column) const {
@@ -90,8 +92,9 @@ class Table {
     const auto found = std::find(names_.begin(), names_.end(), wanted);
     if (found != names_.end()) {
       if (std::find(found + 1, names_.end(), wanted) != names_.end()) {
-        throw Error(fmt::format("{}: two columns are called {}; take one by its index, from 0",
-                                path_, in_quotes(wanted)));
+        throw Error({.problem = literal(
+                         fmt::format("{}: two columns are called {}", path_, in_quotes(wanted))),
+                     .remedy = "take one by its index, from 0"});
       }
       return static_cast<std::size_t>(found - names_.begin());
     }
@@ -103,12 +106,16 @@ class Table {
       return static_cast<std::size_t>(index < 0 ? index + width : index);
     }
     const std::string indices = fmt::format("columns are 0 to {}", width_ - 1);
-    throw Error(fmt::format("{}: there is no column {}; {}", path_, in_quotes(wanted),
-                            first_ == First::names ? among(wanted, names_)
-                            : first_ == First::numbers
-                                ? "the file has no line of names, " + indices
-                                : fmt::format("line {} mixes names and numbers ({}), {}",
-                                              first_line_, naming, indices)));
+    const std::string there = first_ == First::names ? among(wanted, names_)
+                              : first_ == First::numbers
+                                  ? "the file has no line of names, " + indices
+                                  : fmt::format(
+                                        "line {} mixes names and numbers "
+                                        "({}), {}",
+                                        first_line_, naming, indices);
+    throw Error(
+        {.problem = literal(fmt::format("{}: there is no column {}", path_, in_quotes(wanted))),
+         .remedy = literal(there)});
   }
 
   std::string name(std::size_t column) const {
@@ -141,8 +148,9 @@ std::vector<std::size_t> chosen_columns(const Table& table, const std::string& p
     }
   }
   if (columns.empty()) {
-    throw Error(fmt::format("{}: no column is left besides {}", path,
-                            in_quotes(fmt::format("{}", fmt::join(without, ", ")))));
+    throw Error(
+        {.problem = literal(fmt::format("{}: no column is left besides {}", path,
+                                        in_quotes(fmt::format("{}", fmt::join(without, ", ")))))});
   }
   return columns;
 }
@@ -176,7 +184,7 @@ Array read_csv(const std::string& path, const std::string& only,
   }
   const auto cols = static_cast<Index>(columns.size());
   const auto rows = static_cast<Index>(numbers.size()) / cols;
-  if (rows == 0) throw Error(path + ": the file has names but no numbers");
+  if (rows == 0) throw Error({.problem = literal(path) + ": the file has names but no numbers"});
   return {.name = only.empty() ? "" : table.name(columns[0]),
           .type = "number",
           .shape = {rows, cols},

@@ -11,6 +11,13 @@
 #include "remblai/error.h"
 
 namespace remblai::io {
+namespace {
+
+Error refusal(const std::string& path, std::size_t line, const char* cause) {
+  return Error({.problem = fmt::format("{}: line {}: {}", literal(path), line, cause)});
+}
+
+}  // namespace
 
 std::string Field::unescaped() const {
   std::string result(text);
@@ -41,7 +48,7 @@ Records::Records(const std::string& path) : path_(path) {
   text_.resize(static_cast<std::size_t>(file.size()));
   text_.resize(file.read(text_.data(), text_.size()));
   if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) {
-    throw Error(path + ": the text is UTF-16; save it as UTF-8");
+    throw Error({.problem = literal(path) + ": the text is UTF-16", .remedy = "save it as UTF-8"});
   }
   restart();
   delimiter_ = find_delimiter();
@@ -107,7 +114,7 @@ Field Records::plain_field() {
 Field Records::quoted_field() {
   const std::size_t start = ++at_;
   for (;; ++at_) {
-    if (at_end()) throw Error(fmt::format("{}: line {}: a quote is not closed", path_, line_));
+    if (at_end()) throw refusal(path_, line_, "a quote is not closed");
     if (text_[at_] == '\n') ++next_line_;
     if (text_[at_] != '"') continue;
     if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
@@ -117,7 +124,7 @@ Field Records::quoted_field() {
   ++at_;
   while (at_blank()) ++at_;
   if (!at_line_end() && text_[at_] != delimiter_) {
-    throw Error(fmt::format("{}: line {}: text follows a closing quote", path_, line_));
+    throw refusal(path_, line_, "text follows a closing quote");
   }
   while (!inside.empty() && inside.front() == ' ') inside.remove_prefix(1);
   while (!inside.empty() && inside.back() == ' ') inside.remove_suffix(1);

@@ -54,13 +54,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-[[noreturn]] void cannot_write(const std::string& path, int code) {
+[[noreturn]] void write_failed(const std::string& path, int code) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const bool no_folder = code == ENOENT || code == ENOTDIR;
-  throw Error(fmt::format("cannot write '{}': {}", path,
-                          no_folder ? fmt::format("there is no folder '{}'", folder)
-                                    : std::string(std::strerror(code))));
+  cannot_write(path, no_folder ? fmt::format("there is no folder '{}'", folder)
+                               : std::string(std::strerror(code)));
 }
 
 class Descriptor {
@@ -81,7 +80,11 @@ class Descriptor {
 }  // namespace
 
 void cannot_read(const std::string& label, const std::string& message) {
-  throw Error(fmt::format("cannot read '{}': {}", label, message));
+  throw Error({.problem = fmt::format("cannot read '{}': {}", literal(label), literal(message))});
+}
+
+void cannot_write(const std::string& path, const std::string& message) {
+  throw Error({.problem = fmt::format("cannot write '{}': {}", literal(path), literal(message))});
 }
 
 std::string in_quotes(std::string_view text) {
@@ -177,19 +180,19 @@ void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write) {
   static std::atomic<unsigned> serial{0};
   struct stat about {};
-  if (path.empty()) throw Error("cannot write '': the name of the file is empty");
-  if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) cannot_write(path, EISDIR);
+  if (path.empty()) cannot_write(path, "the name of the file is empty");
+  if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) write_failed(path, EISDIR);
 
   const std::string temporary = fmt::format("{}.tmp-{}-{}", path, ::getpid(), serial++);
   if (const int made = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       made < 0 || ::close(made) != 0) {
-    cannot_write(path, errno);
+    write_failed(path, errno);
   }
   try {
     write(temporary);
     Descriptor file(::open(temporary.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.value() < 0 || ::fsync(file.value()) != 0) cannot_write(path, errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) cannot_write(path, errno);
+    if (file.value() < 0 || ::fsync(file.value()) != 0) write_failed(path, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) write_failed(path, errno);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
@@ -199,16 +202,16 @@ void write_atomically(const std::string& path,
 void write_bytes(const std::string& path, const std::vector<std::string_view>& pieces) {
   write_atomically(path, [&](const std::string& temporary) {
     Descriptor file(::open(temporary.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-    if (file.value() < 0) cannot_write(path, errno);
+    if (file.value() < 0) write_failed(path, errno);
     for (std::string_view piece : pieces) {
       while (!piece.empty()) {
         const ssize_t wrote = ::write(file.value(), piece.data(), piece.size());
         if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) cannot_write(path, errno);
+        if (wrote < 0) write_failed(path, errno);
         piece.remove_prefix(static_cast<std::size_t>(wrote));
       }
     }
-    if (!file.close()) cannot_write(path, errno);
+    if (!file.close()) write_failed(path, errno);
   });
 }
 

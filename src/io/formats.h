@@ -124,6 +124,7 @@ Matrix decode(const void* bytes, const Layout& layout, const std::string& label)
 
 /// Throws Error "cannot read 'label': message".
 [[noreturn]] void cannot_read(const std::string& label, const std::string& message);
+[[noreturn]] void cannot_write(const std::string& path, const std::string& message);
 
 /// Text fit for a message: in quotes, control and non-UTF-8 bytes escaped, long text cut.
 std::string in_quotes(std::string_view text);

@@ -157,8 +157,9 @@ void require_finite(const Matrix& values, const std::string& spec) {
   for (Index row = 0; row < values.rows(); ++row) {
     for (Index col = 0; col < values.cols(); ++col) {
       if (std::isfinite(values(row, col))) continue;
-      throw Error(fmt::format("{}: row {}, column {} (from 1) is {}; only finite numbers are taken",
-                              spec, row + 1, col + 1, values(row, col)));
+      throw Error({.problem = fmt::format("{}: row {}, column {} (from 1) is {}", literal(spec),
+                                          row + 1, col + 1, values(row, col)),
+                   .remedy = "only finite numbers are taken"});
     }
   }
 }
@@ -172,11 +173,11 @@ Vector read_list(const std::string& text, const char* what, Missing missing = Mi
     values = values.array().isNaN().select(static_cast<double>(unknown_label), values);
   if (values.rows() != 1 && values.cols() != 1) {
     const bool table = format_of(spec.path).read == nullptr;
-    throw Error(
-        fmt::format("{}: {} must be one row or one column, this is {} x {}{}", text, what,
-                    values.rows(), values.cols(),
-                    table ? fmt::format("; name a column, as in {}:-1 for the last", spec.path)
-                          : std::string()));
+    throw Error({.problem = fmt::format("{}: {} must be one row or one column, this is {} x {}",
+                                        literal(text), what, values.rows(), values.cols()),
+                 .remedy = table ? fmt::format("name a column, as in {}:-1 for the last",
+                                               literal(spec.path))
+                                 : std::string()});
   }
   require_finite(values, text);
   return Eigen::Map<const Vector>(values.data(), values.size());
@@ -186,8 +187,9 @@ Vector read_list(const std::string& text, const char* what, Missing missing = Mi
 Labels whole(const std::string& text, const Vector& values) {
   for (Index i = 0; i < values.size(); ++i) {
     if (values[i] == std::floor(values[i]) && std::abs(values[i]) <= 0x1p53) continue;
-    throw Error(fmt::format("{}: label {} (from 1) is {}; labels must be whole numbers up to 2^53",
-                            text, i + 1, values[i]));
+    throw Error(
+        {.problem = fmt::format("{}: label {} (from 1) is {}", literal(text), i + 1, values[i]),
+         .remedy = "labels must be whole numbers up to 2^53"});
   }
   return values.cast<std::int64_t>();
 }
@@ -196,7 +198,7 @@ Labels whole(const std::string& text, const Vector& values) {
 
 Spec parse_spec(const std::string& text) {
   std::error_code code;
-  if (text.empty()) throw Error("the name of a file is empty");
+  if (text.empty()) throw Error({.problem = "the name of a file is empty"});
   const auto last = text.rfind(':');
   if (last == std::string::npos || fs::exists(text, code)) return {text, ""};
   auto colon = std::string::npos;
@@ -208,7 +210,8 @@ Spec parse_spec(const std::string& text) {
   if (colon == std::string::npos && find_format(text.substr(0, last)) != nullptr) colon = last;
   if (colon == std::string::npos) return {text, ""};
   if (colon + 1 == text.size()) {
-    throw Error(fmt::format("'{}': the name of an array or column must follow the colon", text));
+    throw Error({.problem = fmt::format(
+                     "'{}': the name of an array or column must follow the colon", literal(text))});
   }
   return {text.substr(0, colon), text.substr(colon + 1)};
 }

@@ -159,14 +159,12 @@ std::map<std::string, Array> read_npz(const std::string& path) {
 
 void write_npz(const std::string& path, const std::map<std::string, Value>& arrays) {
   constexpr zip_uint16_t midnight = 0, first_day = 1 << 5 | 1;  // 1980-01-01, the first there is
-  if (arrays.empty()) throw Error(fmt::format("cannot write '{}': there is no array", path));
+  if (arrays.empty()) cannot_write(path, "there is no array");
   std::vector<std::string> images;  // libzip reads them when the archive is closed
   images.reserve(arrays.size());
   for (const auto& [name, value] : arrays) images.push_back(image_of(value));
   write_atomically(path, [&](const std::string& temporary) {
-    const auto refuse = [&](const std::string& why) {
-      throw Error(fmt::format("cannot write '{}': {}", path, why));
-    };
+    const auto refuse = [&](const std::string& why) { cannot_write(path, why); };
     int code = 0;
     Archive archive(zip_open(temporary.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
     if (!archive) refuse(text_of(code));

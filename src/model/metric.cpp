@@ -11,10 +11,11 @@
 namespace remblai {
 Matrix Frame::coordinates(const Matrix& points) const {
   if (points.cols() != dimension())
-    throw Error(fmt::format(
-        "points: {} coordinates, the model has {}; give points with the features it was "
-        "fitted on (are points in columns? then transpose)",
-        points.cols(), dimension()));
+    throw Error({.field = "points",
+                 .value = fmt::format("{} coordinates,", points.cols()),
+                 .problem = fmt::format("the model has {}", dimension()),
+                 .remedy = "give points with the features it was fitted on (are points in columns? "
+                           "then transpose)"});
   // length is a power of two, so multiplying by its inverse is exact.
   Matrix centred = (points.rowwise() - origin.transpose()) * (1 / length);
   return basis.size() ? linalg::multiply(centred, basis) : centred;

@@ -56,7 +56,7 @@ using Arrays = std::map<std::string, io::Array>;
 const Matrix& at(const Arrays& arrays, const std::string& key) {
   const auto found = arrays.find(key);
   if (found == arrays.end() || found->second.values.size() == 0)
-    throw Error(fmt::format("the array '{}' is missing", key));
+    throw Error({.problem = fmt::format("the array '{}' is missing", key)});
   return found->second.values;
 }
 
@@ -68,7 +68,7 @@ void assign(const Matrix& values, Vector& out) {
 }
 void assign(const Matrix& values, Labels& out) {
   if (!(values.array().abs() <= 0x1p53).all() || (values.array() != values.array().round()).any())
-    throw Error("its labels are not whole numbers");
+    throw Error({.problem = "its labels are not whole numbers"});
   out = values.reshaped().cast<std::int64_t>();
 }
 
@@ -92,14 +92,15 @@ void require_consistent(const Model& m) {
       !optional(static_cast<Index>(m.features.size()), d) ||
       (m.scaler.kind == Preprocess::zscore &&
        (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
-    throw Error("the shapes of its arrays do not fit each other");
+    throw Error({.problem = "the shapes of its arrays do not fit each other"});
   if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
-    throw Error("the array 'metric_factor' is missing, or should be");
-  if ((m.lambda == 0) != !m.exact.empty()) throw Error("its exact plan is missing, or should be");
+    throw Error({.problem = "the array 'metric_factor' is missing, or should be"});
+  if ((m.lambda == 0) != !m.exact.empty())
+    throw Error({.problem = "its exact plan is missing, or should be"});
   if (!positive(m.metric.unit) || !positive(m.metric.frame.length) || !positive(m.metric.outside) ||
       !(m.lambda == 0 || m.lambda >= std::numeric_limits<double>::min()) || !usable(m.f) ||
       !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)))
-    throw Error("a scale or a potential is not a number that can be");
+    throw Error({.problem = "a scale or a potential is not a number that can be"});
   require_finite(m.metric.frame.origin, "metric_origin");
   require_finite(m.metric.frame.basis, "metric_basis");
   require_finite(m.metric.factor, "metric_factor");
@@ -107,7 +108,7 @@ void require_consistent(const Model& m) {
   require_finite(m.scaler.scale, "scaler_scale");
   for (const Mass& mass : m.exact)
     if (mass.source >= rows || mass.target >= columns)
-      throw Error("an entry of its exact plan names a point that is not there");
+      throw Error({.problem = "an entry of its exact plan names a point that is not there"});
 }
 
 void read_exact(const Arrays& arrays, Model& model) {
@@ -116,23 +117,32 @@ void read_exact(const Arrays& arrays, Model& model) {
   const Matrix& source = at(arrays, "exact_source");
   const Matrix& target = at(arrays, "exact_target");
   if (source.size() != amount.size() || target.size() != amount.size())
-    throw Error("the arrays of its exact plan differ in length");
+    throw Error({.problem = "the arrays of its exact plan differ in length"});
   const auto place = [](double x) { return x >= 0 && x < 0x1p53 && x == std::floor(x); };
   for (Index k = 0; k < amount.size(); ++k) {
     if (!place(source(k)) || !place(target(k)) || !(amount(k) > 0 && amount(k) <= 1))
-      throw Error(fmt::format("entry {} of its exact plan is no mass between two points", k));
+      throw Error(
+          {.problem = fmt::format("entry {} of its exact plan is no mass between two points", k)});
     model.exact.push_back(
         {static_cast<Index>(source(k)), static_cast<Index>(target(k)), amount(k)});
   }
 }
 
+// The parts of a message under their names; for writing and for reading.
+template <class MessageType, class Visitor>
+void for_each_part(MessageType& message, Visitor&& visit) {
+  visit("field", message.field);
+  visit("value", message.value);
+  visit("problem", message.problem);
+  visit("remedy", message.remedy);
+}
+
 Model read_model(const Arrays& arrays) {
   const double found = at(arrays, "format_version")(0);
   if (found != format_version)
-    throw Error(
-        fmt::format("its format version is {}, this program reads version {}; use the program "
-                    "version that wrote it, or fit again",
-                    found, format_version));
+    throw Error({.problem = fmt::format("its format version is {}, this program reads version {}",
+                                        found, format_version),
+                 .remedy = "use the program version that wrote it, or fit again"});
   Model model;
   for_each_array(model, [&](const char* key, auto& values) {
     if (arrays.contains(key)) assign(arrays.at(key).values, values);
@@ -142,7 +152,7 @@ Model read_model(const Arrays& arrays) {
 
   const Matrix& bytes = at(arrays, "meta");
   if (!(bytes.array() >= 0 && bytes.array() <= 255).all())
-    throw Error("the array 'meta' is no text");
+    throw Error({.problem = "the array 'meta' is no text"});
   std::string text;
   for (const double byte : bytes.reshaped())
     text += static_cast<char>(static_cast<unsigned char>(byte));
@@ -153,11 +163,21 @@ Model read_model(const Arrays& arrays) {
   model.history = history_from(meta.at("history"));
   if (const Json& residual = meta.at("fixed_point_residual"); residual.is_number())
     model.fixed_point_residual = residual;
-  model.status = {enum_from<Outcome>(meta.at("status").get<std::string>()),
-                  {.problem = meta.at("reason").get<std::string>()}};
+  model.status.outcome = enum_from<Outcome>(meta.at("status").get<std::string>());
+  if (meta.contains("message"))
+    for_each_part(model.status.message, [&](const char* key, std::string& part) {
+      part = meta.at("message").value(key, "");
+    });
+  else if (meta.contains("reason"))  // a sentence, in files of the first versions
+    model.status.message.problem = literal(meta.at("reason").get<std::string>());
   if (meta.contains("features")) meta.at("features").get_to(model.features);
   require_consistent(model);
   return model;
+}
+
+Error refusal(const std::string& path, const std::string& cause) {
+  return Error(
+      {.problem = fmt::format("cannot use '{}' as a model: {}", literal(path), literal(cause))});
 }
 
 }  // namespace
@@ -188,9 +208,11 @@ void save(const Model& model, const std::string& path) {
                {"version", version()},
                {"options", options_json(model.options)},
                {"status", name(model.status.outcome)},
-               {"reason", model.status.reason()},
                {"fixed_point_residual", number(model.fixed_point_residual)},
                {"history", history_json(model.history)}};
+  for_each_part(model.status.message, [&](const char* key, const std::string& part) {
+    if (!part.empty()) meta["message"][key] = part;
+  });
   if (!model.features.empty()) meta["features"] = model.features;
   arrays["meta"] = meta.dump(-1, ' ', false, Json::error_handler_t::replace);
   arrays["format_version"] = whole(format_version);
@@ -200,14 +222,15 @@ void save(const Model& model, const std::string& path) {
 Model load(const std::string& path) {
   const Arrays arrays = io::read_npz(path);
   if (!arrays.contains("format_version") || !arrays.contains("meta"))
-    throw Error(
-        fmt::format("cannot use '{}' as a model: it is an .npz file, but not one written by "
-                    "remblai fit or adapt",
-                    path));
+    throw refusal(path, "it is an .npz file, but not one written by remblai fit or adapt");
   try {
     return read_model(arrays);
+  } catch (const Error& error) {
+    // The file has the names as they are in it, not as a front end spells them.
+    throw refusal(path,
+                  error.message().text([](std::string_view name) { return std::string(name); }));
   } catch (const std::exception& error) {
-    throw Error(fmt::format("cannot use '{}' as a model: {}", path, error.what()));
+    throw refusal(path, error.what());
   }
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 void require_labels(const Model& model) {
   if (!model.source.labelled())
-    throw Error(
-        "model: it was fitted without source labels, so it cannot predict; fit it again with "
-        "labels for the source points (--source-labels)");
+    throw Error({.field = "model",
+                 .problem = "it was fitted without source labels, so it cannot predict",
+                 .remedy = "fit it again with labels for the source points ($source-labels)"});
 }
 
 // The majority among the voters, nearest first; of equal counts the label met first.
@@ -73,10 +73,11 @@ template <class Visit>
 void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix& points,
                      const Visit& visit) {
   if (labelled.rows() == 0 || labels.size() != labelled.rows() || labelled.cols() != points.cols())
-    throw Error(
-        fmt::format("labelled points: {} x {} with {} labels, against points of {} coordinates; "
-                    "the sizes must agree",
-                    labelled.rows(), labelled.cols(), labels.size(), points.cols()));
+    throw Error({.field = "labelled points",
+                 .value = fmt::format("{} x {} with {} labels", labelled.rows(), labelled.cols(),
+                                      labels.size()),
+                 .problem = fmt::format("against points of {} coordinates", points.cols()),
+                 .remedy = "the sizes must agree"});
   require_finite(labelled, "labelled points");
   require_finite(points, "points");
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
@@ -120,10 +121,10 @@ Labels nearest_labels(const Matrix& labelled, const Labels& labels, const Matrix
 
 Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels, int neighbours) {
   if (labels.size() == 0 || labels.size() != distances.cols())
-    throw Error(
-        fmt::format("distances: to {} labelled points, with {} labels; give one label a "
-                    "point",
-                    distances.cols(), labels.size()));
+    throw Error({.field = "distances",
+                 .value = fmt::format("to {} labelled points", distances.cols()),
+                 .problem = fmt::format("with {} labels", labels.size()),
+                 .remedy = "give one label a point"});
   PredictOptions{.neighbours = neighbours}.validate(labels.size());
   Labels predicted(distances.rows());
   std::vector<std::int64_t> voters;

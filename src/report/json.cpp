@@ -76,6 +76,10 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+std::string words(const Message& message, const Spelling& spelling) {
+  return spelling ? message.text(spelling) : message.text();
+}
+
 Json options_json(const Options& options) {
   return list_json(options);
 }

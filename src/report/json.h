@@ -17,6 +17,9 @@ using Json = nlohmann::ordered_json;
 /// A number; null when it is not finite.
 Json number(double value);
 
+/// The message as `spelling` has it, or in the words of C++ where that is empty.
+std::string words(const Message& message, const Spelling& spelling);
+
 Json options_json(const Options& options);
 Json options_json(const PredictOptions& options);
 Json history_json(const std::vector<Step>& history);
@@ -33,7 +36,7 @@ Enum enum_from(std::string_view text) {
   constexpr auto all = names(Enum{});
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i] == text) return static_cast<Enum>(i);
-  throw Error("unknown name '" + std::string(text) + "'");
+  throw Error({.problem = "unknown name '" + literal(text) + "'"});
 }
 
 }  // namespace remblai

@@ -86,7 +86,8 @@ Json facts(const Model& model, const Report& report) {
     if (std::isfinite(last.condition))
       add("condition number of the metric", fmt::format("{:.3g}", last.condition));
   }
-  add("status", fmt::format("{}: {}", name(model.status.outcome), model.status.reason()));
+  add("status", fmt::format("{}: {}", name(model.status.outcome),
+                            words(model.status.message, report.spelling)));
   if (report.seconds > 0) add("time", fmt::format("{:.2f} s", report.seconds));
   for (const auto& [what, file] : report.inputs) add("file: " + what, file);
   return table_block("Settings and files", {"what", "value"}, rows);
@@ -94,8 +95,10 @@ Json facts(const Model& model, const Report& report) {
 
 void require_size(const char* what, const Labels& labels, const Model& model) {
   if (labels.size() != 0 && labels.size() != model.target.size())
-    throw Error(fmt::format("{}: {} labels for {} target points; give one label a point", what,
-                            labels.size(), model.target.size()));
+    throw Error({.field = what,
+                 .value = fmt::format("{} labels", labels.size()),
+                 .problem = fmt::format("for {} target points", model.target.size()),
+                 .remedy = "give one label a point"});
 }
 
 Labels predicted_labels(const Model& model, const Report& report) {
@@ -109,7 +112,7 @@ bool any_known(const Labels& truth) {
 }
 
 PageContext context_of(const Model& model, const Report& report, const PageOptions& options) {
-  require_size("target labels", options.target_labels, model);
+  require_size("target-labels", options.target_labels, model);
   require_size("predicted labels", options.predicted, model);
   PageContext context{model, report, options, {}, image_size(model, options), {}};
   if (context.images()) context.shades = shades_of(model);
@@ -134,7 +137,8 @@ PageContext context_of(const Model& model, const Report& report, const PageOptio
 
 std::string to_html(const Model& model, const Report& report, const PageOptions& options) {
   if (model.f.size() == 0 || model.g.size() == 0)
-    throw Error("model: it holds no plan; use one that fit returned");
+    throw Error(
+        {.field = "model", .problem = "it holds no plan", .remedy = "use one that fit returned"});
   const PageContext context = context_of(model, report, options);
   const PlanView view = view_plan(model, context.target_labels());
   Json page;
@@ -143,7 +147,7 @@ std::string to_html(const Model& model, const Report& report, const PageOptions&
   page["verdict"] = options.verdict.empty() ? verdict(model, context.report, context.predicted())
                                             : options.verdict;
   page["warnings"] = Json::array();
-  for (const Warning& warning : warnings_on(model, context.known, options))
+  for (const Warning& warning : warnings_on(model, context.known, options, report.spelling))
     page["warnings"].push_back({{"what", warning.what}, {"fix", warning.fix}});
   page["sections"] = Json::array();
   for (Json& part : std::vector<Json>{accuracy_section(context), mass_section(context, view),

@@ -79,12 +79,13 @@ struct Known {
   Labels truth, guesses;
 };
 
-/// What to be careful about and what to change, in plain words.
+/// What to be careful about and what to change, in plain words, with options as `spelling` has
+/// them.
 struct Warning {
   std::string what, fix;
 };
-std::vector<Warning> warnings_on(const Model& model, const Known& known,
-                                 const PageOptions& options);
+std::vector<Warning> warnings_on(const Model& model, const Known& known, const PageOptions& options,
+                                 const Spelling& spelling);
 
 /// The distinct labels, ascending.
 Labels classes_of(const Labels& labels);

@@ -55,8 +55,10 @@ ImageSize image_size(const Model& model, const PageOptions& options) {
   if (given.rows || given.cols) {
     // No product of the two: it may not fit.
     if (given.rows < 1 || given.cols < 1 || d % given.rows || d / given.rows != given.cols)
-      throw Error(fmt::format("image size: {} x {} pixels do not make the {} features of a point",
-                              given.rows, given.cols, d));
+      throw Error({.field = "image size",
+                   .value = fmt::format("{} x {}", given.rows, given.cols),
+                   .problem = fmt::format("pixels do not make the {} features of a point", d),
+                   .remedy = "give rows and columns whose product they are"});
     return given;
   }
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(d))));

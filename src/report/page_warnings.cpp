@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "report/json.h"
 #include "report/page_data.h"
 
 namespace remblai {
@@ -39,7 +40,7 @@ Set present(const Labels& labels, const Vector& weights) {
 /// "class 3", "classes 3, 7".
 std::string named(const Set& classes, const PageOptions& options) {
   std::vector<std::string> names;
-  for (const std::int64_t label : classes) names.push_back(class_name(label, options));
+  for (const std::int64_t label : classes) names.push_back(literal(class_name(label, options)));
   return (classes.size() == 1 ? "class " : "classes ") + listed(names);
 }
 
@@ -77,7 +78,7 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
         {fmt::format("The target has no point of {}, so that the mass of {} source points, {} of "
                      "the whole, has to go to other classes.",
                      named(gone, options), one ? "its" : "their", mass(gone)),
-         fmt::format("Give the source points of {} a smaller weight (--source-weights).",
+         fmt::format("Give the source points of {} a smaller weight ($source-weights).",
                      one ? "that class" : "those classes")});
   }
   const Set missed = guesses.empty() ? Set() : without(without(source, gone), guesses);
@@ -89,7 +90,7 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
                      truth.empty() || !all_known ? ""
                      : one                       ? " and it is in the target"
                                                  : " and they are in the target"),
-         fmt::format("{} lower --lambda, which is {:g}.",
+         fmt::format("{} lower $lambda, which is {:g}.",
                      truth.empty() || !all_known ? one ? "If that class should be there,"
                                                        : "If those classes should be there,"
                                                  : "To tell classes apart better,",
@@ -106,8 +107,8 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
 }
 
 /// The reason of a status says what to change, too.
-void warn_of_the_end(const Model& model, std::vector<Warning>& list) {
-  const std::string reason = model.status.reason() + ".";
+void warn_of_the_end(const Model& model, const Spelling& spelling, std::vector<Warning>& list) {
+  const std::string reason = literal(words(model.status.message, spelling)) + ".";
   switch (model.status.outcome) {
     case Outcome::converged:
       return;
@@ -143,7 +144,7 @@ void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
         {fmt::format("The ridge dominates: it takes {:.0f} % of the cost that shapes the metric, "
                      "the data the rest, so the metric is nearer to the prior than to the data.",
                      100 * ridge / (ridge + last.transport_cost)),
-         fmt::format("Lower --ridge, which is {:g}, if the data should decide.",
+         fmt::format("Lower $ridge, which is {:g}, if the data should decide.",
                      model.options.ridge)});
   // What the plan tells of a point's partner, as a share of all there is to tell: 1 is a matching.
   const double p = entropy(model.source.weights), q = entropy(model.target.weights);
@@ -154,10 +155,10 @@ void warn_of_numbers(const Model& model, std::vector<Warning>& list) {
         {"The plan hardly depends on the points: every source point spreads over nearly the whole "
          "target, and all of them move to about the same place. Labels rest on small differences.",
          fmt::format("That may be right where only the shares of the classes differ. To carry "
-                     "points to points like them, lower --lambda, which is {:g}.",
+                     "points to points like them, lower $lambda, which is {:g}.",
                      model.options.lambda)});
   if (!last.inner_converged && model.status.converged())
-    list.push_back({"The last plan misses its tolerance.", "Raise --tolerance or --lambda."});
+    list.push_back({"The last plan misses its tolerance.", "Raise $tolerance or $lambda."});
 }
 
 }  // namespace
@@ -167,12 +168,15 @@ std::string class_name(std::int64_t label, const PageOptions& options) {
   return found == options.class_names.end() ? fmt::format("{}", label) : found->second;
 }
 
-std::vector<Warning> warnings_on(const Model& model, const Known& known,
-                                 const PageOptions& options) {
+std::vector<Warning> warnings_on(const Model& model, const Known& known, const PageOptions& options,
+                                 const Spelling& spelling) {
   std::vector<Warning> list;
-  warn_of_the_end(model, list);
+  warn_of_the_end(model, spelling, list);
   warn_of_numbers(model, list);
   if (model.source.labelled()) warn_of_classes(model, known, options, list);
+  for (Warning& warning : list)
+    for (std::string* text : {&warning.what, &warning.fix})
+      *text = words({.problem = *text}, spelling);
   return list;
 }
 

@@ -31,7 +31,7 @@ std::string to_json(const Model& model, const Report& report) {
   const auto value = [any](double x) { return any ? number(x) : Json(nullptr); };
   Json json;
   json["status"] = name(model.status.outcome);
-  json["status_reason"] = model.status.reason();
+  json["status_reason"] = words(model.status.message, report.spelling);
   json["accuracy"] = json["scored"] = Json::object();
   const auto add_score = [&](const char* points, const std::optional<Score>& score) {
     if (!score) return;
@@ -74,7 +74,8 @@ std::string summary(const Model& model, const Report& report) {
                   counted(model.metric.dimension(), "dimension"), model.metric.rank());
   text += fmt::format("metric         {}{}\n", name(model.options.metric),
                       learned ? fmt::format(", prior {}", name(model.options.prior)) : "");
-  text += fmt::format("status         {}: {}\n", name(model.status.outcome), model.status.reason());
+  text += fmt::format("status         {}: {}\n", name(model.status.outcome),
+                      words(model.status.message, report.spelling));
   text +=
       fmt::format("lambda         {:.4g} (absolute {:.4g})\n", model.options.lambda, model.lambda);
   if (!model.history.empty()) {

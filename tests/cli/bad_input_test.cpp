@@ -118,18 +118,32 @@ TEST_F(BadInput, OptionValues) {
   refuse("--lambda", "inf", {"--lambda", "finite"});
   refuse("--lambda", "1e999", {"--lambda", "1e999"});
   refuse("--lambda", "0,5", {"--lambda", "0,5"});
-  refuse("--lambda", "-1", {"lambda", "-1"});
-  refuse("--geodesic", "1", {"geodesic", "1"});
+  refuse("--lambda", "-1", {"error: --lambda: -1 is out of range; it must be"});
+  refuse("--ridge", "-1", {"error: --ridge: -1 is out of range; it must be"});
+  refuse("--prior-ridge", "-1", {"error: --prior-ridge: -1 is out of range"});
+  refuse("--geodesic", "1", {"--geodesic: 1 "});
   refuse("--steps", "3.5", {"--steps", "3.5", "whole"});
   refuse("--steps", "99999999999", {"--steps", "whole"});
-  refuse("--steps", "0", {"steps", "0"});
-  refuse("--neighbours", "0", {"neighbours"});
-  refuse("--threads", "-2", {"threads", "-2"});
+  refuse("--steps", "0", {"--steps: 0 "});
+  refuse("--neighbours", "0", {"--neighbours: 0 "});
+  refuse("--threads", "-2", {"--threads: -2 "});
   refuse("--knn-metric", "euclidian", {"--knn-metric", "model, euclidean", "'euclidean'?"});
   refuse("--preprocess", "Z", {"--preprocess", "none, l2, zscore"});
   refuse("--metric", "lerned", {"--metric", "existing file", "'learned'?"});
   refuse("--prior", "w-invers", {"--prior", "'w-inverse'?"});
   refuse("--metric", "given", {"--metric", "'given'", "existing file"});
+}
+
+// What a person wrote is never taken for the name of an option.
+TEST_F(BadInput, TextOfTheUserIsNotChanged) {
+  refuse("--source", at("$ridge --ridge ridge.npy"), {"$ridge --ridge ridge.npy'"});
+  refuse("--source", file("$ridge.csv", "$lambda,--ridge\n1,$ridge\n"),
+         {"/$ridge.csv: line 2", "('--ridge')", "'$ridge' is not a number"});
+  refuse("--source-labels", file("$steps.csv", "1\n2\n"), {"/$steps.csv: 2 labels"});
+  refuse("--metric", "$ridge", {"--metric: '$ridge' is neither"});
+  refuse("--out", at("source.npy/$ridge"), {"source.npy/$ridge"});
+  expect_refused({"$ridge"}, {"unknown command '$ridge'"});
+  expect_refused(small_adapt() + Words{"--$ridge", "1"}, {"unknown option '--$ridge'"});
 }
 
 TEST_F(BadInput, OutputThatCannotBeWritten) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "remblai/options.h"
+#include "remblai/predict.h"
 #include "remblai/version.h"
 
 namespace remblai::cli_test {
@@ -54,16 +55,15 @@ TEST_F(Cli, HelpNamesEveryCommand) {
 }
 
 TEST_F(Cli, HelpHasEveryOptionWithItsDefault) {
-  for (const char* command : {"adapt", "fit"}) {
+  for (const std::string command : {"adapt", "fit"}) {
     const std::string help = run({command, "--help"}).out;
-    const Options defaults;
-    for_each_option(defaults, [&](const std::string& name, const auto& field, const char*) {
+    const auto has = [&](const std::string& name, const auto& field, const char*) {
       const auto begin = help.find("\n  --" + name + " ");
       ASSERT_NE(begin, std::string::npos) << command << " --" << name;
       std::string paragraph = help.substr(begin, help.find("\n  --", begin + 1) - begin);
       std::replace(paragraph.begin(), paragraph.end(), '\n', ' ');
       std::string text;
-      if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) {
+      if constexpr (!std::is_arithmetic_v<std::decay_t<decltype(field)>>) {
         text = remblai::name(field);
       } else {
         std::ostringstream stream;
@@ -73,10 +73,15 @@ TEST_F(Cli, HelpHasEveryOptionWithItsDefault) {
       const auto at = paragraph.find("[default:");
       ASSERT_NE(at, std::string::npos) << paragraph;
       EXPECT_NE(paragraph.find(text + "]", at), std::string::npos) << paragraph;
-    });
-    for (const char* heading : {"\nFiles:\n", "\nMethod:\n", "\nPrediction:\n", "\nRunning:\n"}) {
+    };
+    const Options defaults;
+    for_each_option(defaults, has);
+    const PredictOptions prediction;
+    if (command == "adapt") for_each_option(prediction, has);
+    for (const char* heading : {"\nFiles:\n", "\nMethod:\n", "\nRunning:\n"}) {
       EXPECT_NE(help.find(heading), std::string::npos) << command << heading;
     }
+    EXPECT_EQ(help.find("\nPrediction:\n") != std::string::npos, command == "adapt") << command;
     EXPECT_EQ(help.find("given"), std::string::npos);
     for (const char* flag :
          {"--source ", "--source-labels ", "--target ", "--out ", "--source-weights ",
@@ -151,7 +156,7 @@ TEST_F(Cli, CompletionOffersCommandsFlagsValuesAndFiles) {
   EXPECT_EQ(metric[0], "w");
   EXPECT_EQ(metric[1], "w-inverse");
   EXPECT_EQ(completions({"remblai", "fit", "--metric", "=", "w-"}), Words{"w-inverse"});
-  EXPECT_EQ(completions({"remblai", "fit", "--knn-metric", "="}), (Words{"model", "euclidean"}));
+  EXPECT_EQ(completions({"remblai", "adapt", "--knn-metric", "="}), (Words{"model", "euclidean"}));
   EXPECT_EQ(completions({"remblai", "fit", "--metric=w-"}), Words{"--metric=w-inverse"});
 }
 

@@ -165,14 +165,15 @@ TEST(FitInput, says_what_a_missing_ridge_would_leave_undefined) {
   problem.target.points.col(2).setConstant(3);
   Options options;
   options.ridge = 0;
-  EXPECT_EQ(complaint(problem, options).rfind("ridge", 0), 0u) << complaint(problem, options);
+  EXPECT_EQ(complaint(problem, options).rfind("Options::ridge: 0 ", 0), 0u)
+      << complaint(problem, options);
   for (const PriorChoice prior : {PriorChoice::w, PriorChoice::w_inverse}) {
     options = {};
     options.prior = prior;
     options.prior_ridge = 0;
     problem.source.points.col(2).setZero();
     problem.target.points.col(2).setZero();
-    EXPECT_EQ(complaint(problem, options).rfind("prior-ridge", 0), 0u)
+    EXPECT_EQ(complaint(problem, options).rfind("Options::prior_ridge: 0 ", 0), 0u)
         << complaint(problem, options);
   }
 }

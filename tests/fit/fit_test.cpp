@@ -311,7 +311,7 @@ TEST(Fit, ASingularMomentIsAStatusThatNamesTheRidge) {
   const Matrix x = test::random_matrix(12, 3, 1);
   const Model model = fit({{x, {}, {}}, {x, {}, {}}, {}}, {.lambda = 0, .ridge = 0});
   EXPECT_EQ(model.status.outcome, Outcome::diverged);
-  EXPECT_NE(model.status.reason().find("--ridge"), std::string::npos);
+  EXPECT_NE(model.status.reason().find("Options::ridge"), std::string::npos);
 }
 
 TEST(Fit, RefusesARidgeOfZeroWhenTheSpanIsSmall) {
@@ -349,7 +349,6 @@ RC_GTEST_PROP(FitProperty, AnyRandomProblemKeepsItsContracts, ()) {
   const auto exponent = *rc::gen::inRange(-3, 2);
   Problem problem{{test::random_matrix(m, d, seed), {}, test::random_weights(m, seed)},
                   {test::random_matrix(n, d, seed + 1), {}, test::random_weights(n, seed + 1)},
-                  {},
                   {}};
   const Model model = fit(problem, {.lambda = std::pow(10.0, exponent), .steps = 200});
   RC_ASSERT(model.status.outcome == Outcome::converged ||

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "support.h"
@@ -61,9 +62,10 @@ TEST(Neighbours, among_equal_votes_the_nearest_voter_wins) {
   EXPECT_EQ(nearest({-1, 2}, {4, 3}, 2), 4);
 }
 
-TEST(Neighbours, more_than_there_are_means_all) {
-  EXPECT_EQ(nearest({1, 2, 3}, {5, 8, 8}, 1000), 8);
-  EXPECT_EQ(nearest({1}, {5}, 7), 5);
+TEST(Neighbours, all_there_are_may_vote_but_no_more) {
+  EXPECT_EQ(nearest({1, 2, 3}, {4, 5, 5}, 3), 5);
+  EXPECT_THROW(nearest({1, 2, 3}, {4, 5, 5}, 4), Error);
+  EXPECT_THROW(nearest({1, 2, 3}, {4, 5, 5}, 1000), Error);
 }
 
 TEST(Neighbours, equal_distances_keep_the_order_of_the_points) {

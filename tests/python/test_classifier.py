@@ -79,6 +79,9 @@ def test_unknown_labels_are_not_scored(tmp_path):
         truth[5:] = None if kind is names else np.nan
         if kind is not names:
             truth = truth.astype(float)
+        assert classifier.score(Xt, truth) == 1
+        with pytest.raises(ValueError, match=f"y: none of its {len(Xt)} labels is known"):
+            classifier.score(Xt, truth[[-1] * len(Xt)])
         classifier.report(tmp_path / "page.html", yt=truth)
         page = (tmp_path / "page.html").read_text()
         assert "100.0 % of the target points with a known label" in page, kind

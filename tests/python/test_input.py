@@ -1,10 +1,13 @@
 """What comes in: every layout and type that makes sense, and clear words for the rest."""
 
+import pickle
+
 import numpy as np
 import pandas
 import pytest
 import scipy.sparse
 from conftest import shifted
+from sklearn.exceptions import ConvergenceWarning
 
 import remblai
 from remblai import GroundMetricTransport
@@ -134,6 +137,41 @@ def test_points_that_cannot_be(values, error, words):
 def test_parameters_that_cannot_be(parameters, words):
     with pytest.raises(ValueError, match=words):
         GroundMetricTransport(**parameters).fit(Xs=Xs, Xt=Xt)
+
+
+def test_a_fault_has_the_names_that_the_caller_typed():
+    with pytest.raises(ValueError, match="^ridge: -1 is out of range; it must be"):
+        remblai.fit(Xs=Xs, Xt=Xt, ridge=-1)
+    with pytest.raises(ValueError, match="^lambda_: -1 is out of range"):
+        remblai.fit(Xs=Xs, Xt=Xt, lambda_=-1)
+    with pytest.raises(ValueError, match="^outer_tolerance: -1") as raised:
+        remblai.fit(Xs=Xs, Xt=Xt, outer_tolerance=-1)
+    assert (raised.value.field, raised.value.value) == ("outer-tolerance", "-1")
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert str(again) == str(raised.value) and again.field == raised.value.field
+    for parameters, words in (
+        ({"reg_e": -1}, "^reg_e: -1 is out of range"),
+        ({"tol": -1}, "^tol: -1 is out of range"),
+        ({"ridge": -1}, "^ridge: -1 is out of range"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            GroundMetricTransport(**parameters).fit(Xs=Xs, Xt=Xt)
+    with pytest.warns(ConvergenceWarning, match="give more 'steps'"):
+        model = remblai.fit(Xs=Xs, Xt=Xt, steps=1)
+    assert "give more 'steps'" in model.reason and "give more 'steps'" in model.report()
+    with pytest.warns(ConvergenceWarning, match="give more 'max_iter'"):
+        GroundMetricTransport(max_iter=1).fit(Xs=Xs, Xt=Xt)
+
+
+def test_text_of_the_caller_is_not_changed(tmp_path):
+    for text in ("$ridge", "--ridge", "'lambda_'", "lambda_: 1"):
+        with pytest.raises(ValueError) as raised:
+            GroundMetricTransport(prior=text).fit(Xs=Xs, Xt=Xt)
+        assert str(raised.value).startswith(f"prior: {text!r} is not one of")
+    np.savez(tmp_path / "$ridge --ridge.npz", a=np.eye(2))
+    with pytest.raises(ValueError) as raised:
+        remblai.load(tmp_path / "$ridge --ridge.npz")
+    assert "/$ridge --ridge.npz'" in str(raised.value)
 
 
 def test_a_wrong_keyword_names_the_nearest():

@@ -32,6 +32,11 @@ inline Json data_of(const Model& model, const PageOptions& options = {},
   return Json::parse(raw_data(to_html(model, report, options)));
 }
 
+/// As the command line spells options.
+inline Report with_flags() {
+  return {.spelling = [](std::string_view name) { return "--" + std::string(name); }};
+}
+
 /// The first block of a kind; null when there is none.
 inline Json block(const Json& data, const std::string& kind) {
   for (const Json& section : data["sections"])

@@ -11,7 +11,7 @@ TEST(Page, WarnsInPlainWords) {
   Problem problem = small_problem();
   problem.target.labels = {};
   const auto said = [&](const Options& options, const PageOptions& page = {}) {
-    return warnings(data_of(fit(problem, options), page));
+    return warnings(data_of(fit(problem, options), page, with_flags()));
   };
   EXPECT_EQ(said({}), "[]");
   EXPECT_TRUE(contains(said({.steps = 1}), "did not converge"));
@@ -26,7 +26,9 @@ TEST(Page, WarnsInPlainWords) {
 TEST(Page, WarnsOfClasses) {
   Problem problem = small_problem();
   problem.target.labels = {};
-  const auto said = [&](const PageOptions& page) { return warnings(data_of(fit(problem), page)); };
+  const auto said = [&](const PageOptions& page) {
+    return warnings(data_of(fit(problem), page, with_flags()));
+  };
   PageOptions page;
   page.predicted = Labels::Constant(40, 3);
   EXPECT_TRUE(contains(said(page),
@@ -60,6 +62,20 @@ TEST(Page, WarnsOfClasses) {
   problem.source.weights = Vector::Ones(30);
   problem.source.weights[0] = 0;
   EXPECT_FALSE(contains(said(page), "8")) << said(page);
+}
+
+TEST(Page, WarningsHaveTheNamesOfTheirReader) {
+  Problem problem = small_problem();
+  const Model model = fit(problem, {.steps = 1});
+  EXPECT_TRUE(contains(warnings(data_of(model)), "give more Options::steps"));
+  EXPECT_TRUE(contains(warnings(data_of(model, {}, with_flags())), "give more --steps"));
+  PageOptions page;
+  page.predicted = Labels::Constant(40, 3);
+  page.class_names = {{7, "a $lambda --ridge"}};
+  problem.target.labels = {};
+  const std::string said = warnings(data_of(fit(problem), page, with_flags()));
+  EXPECT_TRUE(contains(said, "was given class a $lambda --ridge, though")) << said;
+  EXPECT_TRUE(contains(said, "lower --lambda")) << said;
 }
 
 TEST(Page, AMatchingOfUnequalWeightsDependsOnThePoints) {

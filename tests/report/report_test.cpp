@@ -154,7 +154,7 @@ TEST(Report, numbers_that_are_not_finite_become_null) {
 
 TEST(Report, a_run_without_a_step_has_no_numbers) {
   Model model;
-  model.status = {Outcome::diverged, "nothing \"worked\"\n"};
+  model.status = {Outcome::diverged, {.problem = "nothing \"worked\"\n"}};
   const json report = json::parse(to_json(model, {}));
   EXPECT_EQ(report.at("status"), "diverged");
   EXPECT_EQ(report.at("steps"), 0);
@@ -162,6 +162,15 @@ TEST(Report, a_run_without_a_step_has_no_numbers) {
   for (const char* key : {"objective", "transport_cost", "duality_gap", "riccati_residual"})
     EXPECT_TRUE(report.at(key).is_null()) << key;
   EXPECT_TRUE(contains(summary(model, {}), "diverged"));
+}
+
+TEST(Report, spells_options_as_its_reader_does) {
+  Model model;
+  model.status = {Outcome::iteration_limit, {.value = "$steps", .remedy = "give more $steps"}};
+  const Report report{.spelling = [](std::string_view name) { return "<" + std::string(name); }};
+  EXPECT_TRUE(contains(summary(model, report), "$steps; give more <steps\n"));
+  EXPECT_TRUE(contains(summary(model, {}), "$steps; give more Options::steps\n"));
+  EXPECT_EQ(json::parse(to_json(model, report)).at("status_reason"), "$steps; give more <steps");
 }
 
 TEST(Report, summary_counts_one_and_many) {
