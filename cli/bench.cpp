@@ -106,7 +106,7 @@ int run(const Arguments& arguments) {
     throw Error(fmt::format("--repeat: {} is less than 1", arguments.repeat));
   if (!arguments.out.empty()) require_writable(arguments.out, ".npz");
   const Matrix cost = io::read_points(arguments.cost);
-  const int threads = set_threads(arguments.options.threads);
+  const int threads = thread_count(arguments.options.threads);
   const Timing timing = time_transport(arguments, cost, threads);
   if (!arguments.out.empty()) io::write_npz(arguments.out, {{"f", timing.f}, {"g", timing.g}});
   if (arguments.json)

@@ -14,7 +14,6 @@
 #include "progress.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
-#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -33,7 +32,6 @@ int run(const Arguments& arguments, const CLI::App& command) {
   Model model = load(arguments.model);
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
-  set_threads(model.options.threads);
   Matrix points;
   if (!arguments.points.empty()) {
     points = load_points_like({"--model", model.metric.dimension(), model.features}, "--points",

@@ -15,7 +15,6 @@
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
-#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -40,7 +39,6 @@ int run(const Arguments& arguments, const CLI::App& command) {
   if (command.count("--knn-metric")) model.options.knn_metric = arguments.options.knn_metric;
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
-  set_threads(model.options.threads);
   const Matrix points =
       load_points_like({"--model", model.metric.dimension(), model.features}, "--points",
                        arguments.points, arguments.transpose, arguments.skip);

@@ -16,7 +16,6 @@
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/page.h"
-#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -65,7 +64,6 @@ int run(const Arguments& arguments, const CLI::App& command) {
   Model model = load(arguments.model);
   if (command.count("--threads")) model.options.threads = arguments.options.threads;
   model.options.validate();
-  set_threads(model.options.threads);
   if (!arguments.target_labels.empty()) {
     if (!model.source.labelled())
       throw Error(

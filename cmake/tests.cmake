@@ -30,15 +30,18 @@ add_executable(
   remblai_tests
   tests/fit/alternation_test.cpp
   tests/transport/anderson_test.cpp
+  tests/transport/concurrency_test.cpp
   tests/transport/costs_test.cpp
   tests/fit/domain_test.cpp
   tests/transport/exact_test.cpp
   tests/fit/fit_test.cpp
   tests/io/csv_test.cpp
+  tests/io/hdf5_test.cpp
   tests/io/idx_test.cpp
   tests/io/mat_test.cpp
   tests/io/npy_test.cpp
   tests/io/io_test.cpp
+  tests/base/cgroup_test.cpp
   tests/base/linalg_test.cpp
   tests/model/map_test.cpp
   tests/model/metric_test.cpp
@@ -70,7 +73,7 @@ target_compile_definitions(
           REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
   remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
-                        ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
+                        PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
 
 if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)

@@ -74,7 +74,8 @@ Model fit(const Problem& problem, const Options& options, const Callback& callba
           const Model* start_model) {
   const auto start = Clock::now();
   validate(problem, options);
-  const int threads = set_threads(options.threads);
+  const int threads = thread_count(options.threads);
+  const linalg::Threads scope(threads);
   Model model;
   model.options = options;
   model.features = problem.features;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numbers>
 
-#include "base/linalg.h"
 #include "base/simd.h"
 #include "remblai/error.h"
+#include "remblai/threads.h"
 #include "transport/pairs.h"
 
 namespace remblai {
@@ -41,6 +41,10 @@ void visit_exact(const Model& model, Direction direction, const Matrix& points,
 }
 
 }  // namespace
+
+linalg::Threads threads_of(const Model& model) {
+  return linalg::Threads(thread_count(model.options.threads));
+}
 
 void visit_conditionals(const Model& model, Direction direction, const Matrix& points,
                         const ConditionalVisitor& visit) {

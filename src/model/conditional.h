@@ -4,11 +4,15 @@
 #include <functional>
 #include <vector>
 
+#include "base/linalg.h"
 #include "remblai/model.h"
 
 namespace remblai {
 
 enum class Direction { forward, backward };
+
+/// Holds BLAS at the threads of the model's options while it lives.
+linalg::Threads threads_of(const Model& model);
 
 /// For rows [first, first + weights.rows()) of the points, the weights over the points of the other
 /// domain; each row sums to 1.

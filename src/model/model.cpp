@@ -11,6 +11,7 @@ Matrix plan(const Model& model) {
     for (const Mass& mass : model.exact) g(mass.source, mass.target) = mass.amount;
     return g;
   }
+  const linalg::Threads scope = threads_of(model);
   // The rows of a solved plan are exact: row i is p_i times its conditional distribution.
   visit_conditionals(
       model, Direction::forward, model.source.points, [&](Index first, const Matrix& weights) {

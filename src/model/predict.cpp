@@ -123,6 +123,7 @@ Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
 
 Predictor::Predictor(const Model& model) : model_(model) {
   require_labels(model);
+  const linalg::Threads scope = threads_of(model);
   const std::vector<Index> rows = positive_entries(model.source.weights);
   mapped_ = seen(own_barycentres(model, Direction::forward)(rows, Eigen::all));
   labels_ = model.source.labels(rows);
@@ -133,12 +134,14 @@ Matrix Predictor::seen(const Matrix& points) const {
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
+  const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
   return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)),
                         model_.options.neighbours);
 }
 
 ClassShares Predictor::votes(const MatrixView& points) const {
+  const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
   const Classes classes(labels_);
   ClassShares out{classes.names, Matrix::Zero(points.rows(), classes.names.size())};
@@ -160,6 +163,7 @@ Labels predict(const Model& model, const MatrixView& points) {
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
+  const linalg::Threads scope = threads_of(model);
   require_labels(model);
   require_finite(points, "points");
   const Classes classes(model.source.labels);
@@ -187,6 +191,7 @@ Labels most_likely(const ClassShares& shares) {
 }
 
 Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
+  const linalg::Threads scope = threads_of(model);
   require_finite(a, "points");
   require_finite(b, "points");
   return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));

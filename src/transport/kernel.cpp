@@ -196,7 +196,7 @@ void ScaledKernel<T>::sweep(Body&& body) const {
                [&](Index piece, Rows rows) { body(piece, rows, kernel_.row(rows.begin).data()); });
     return;
   }
-  const linalg::OneThread alone;  // every thread of the team makes its own rows
+  const linalg::Threads alone(1);  // every thread of the team makes its own rows
   const Vector v = base_columns();
   for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
     RowMatrix<T>& block = made_rows<T>();
@@ -216,8 +216,8 @@ template <class T>
 template <class Body>
 void ScaledKernel<T>::sweep_costs(Body&& body) {
   const Index n = costs_.columns();
-  std::optional<linalg::OneThread> alone;
-  if (!costs_.stored()) alone.emplace();
+  std::optional<linalg::Threads> alone;
+  if (!costs_.stored()) alone.emplace(1);
   for_pieces(costs_.rows(), threads_, [&](Index piece, Rows rows) {
     Column<T> row(costs_.stored() ? 0 : n);
     for_parts(rows, most_, [&](Rows part) {
@@ -358,7 +358,7 @@ Matrix ScaledKernel<T>::times(const Matrix& y) const {
     if (costs_.stored()) return linalg::multiply(kernel_, y);
   const Index n = costs_.columns();
   Matrix product(costs_.rows(), y.cols());
-  const linalg::OneThread alone;
+  const linalg::Threads alone(1);
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most_, [&](Rows part) {
       const Index count = part.end - part.begin;

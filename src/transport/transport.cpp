@@ -381,6 +381,7 @@ void Transport::set_points(const Matrix& x, const Matrix& z) {
   const double each = engine_.precision == Precision::float64 ? 20 : 12;
   const double m = static_cast<double>(x.rows()), n = static_cast<double>(z.rows());
   const double needed = each * m * n + (x.rows() <= largest_factored ? 4 * m * m : 0);
+  const linalg::Threads scope(engine_.threads);
   pairs_.reset();
   use(std::make_unique<Pairs>(engine_.precision, x, z, needed <= engine_.memory));
 }
@@ -418,6 +419,7 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   if (!(options.tolerance > 0))
     throw Error(fmt::format("tolerance: {} is not positive", options.tolerance));
   if (!pairs_) throw Error("cost: none was set; call set_cost or set_points before solve");
+  const linalg::Threads scope(engine_.threads);
   pairs_->make_kernel(p_, q_, engine_.threads);
   return Solver(*this, options).run(lambda);
 }
@@ -428,10 +430,12 @@ const Kernel& Transport::solved() const {
 }
 
 Matrix Transport::plan_times(const Matrix& y) const {
+  const linalg::Threads scope(engine_.threads);
   return solved().times(y);
 }
 
 Matrix Transport::plan() const {
+  const linalg::Threads scope(engine_.threads);
   return solved().scaled(Vector::Ones(p_.size()), Vector::Ones(q_.size()));
 }
 
