@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 SOURCES = find $(wildcard include src cli experiments python tests bench examples) -name '*.h' -o -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help packages all-packages build dev demo test python docs bench format format-check install clean
+.PHONY: help packages all-packages build dev tsan demo test python docs bench format format-check install clean
 
 help:
 	@echo "make demo          build, then run the method on the embedded digits"
@@ -32,6 +32,10 @@ dev: packages
 	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build --preset dev --parallel $(JOBS)
 
+tsan: packages
+	@cmake --preset tsan --log-level=WARNING >/dev/null
+	@cmake --build --preset tsan --parallel $(JOBS)
+
 demo: build
 	@build/release/remblai demo
 
@@ -43,6 +47,8 @@ test:
 	@ctest --preset release --parallel $(JOBS)
 	@$(MAKE) --no-print-directory dev
 	@ctest --preset dev --parallel $(JOBS)
+	@$(MAKE) --no-print-directory tsan
+	@ctest --preset tsan
 	@$(MAKE) --no-print-directory python
 	@scripts/test-docs
 	@$(MAKE) --no-print-directory docs

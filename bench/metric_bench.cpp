@@ -46,7 +46,7 @@ double seconds_of(const auto& work) {
 
 // Counter: how many times faster than ten decompositions of the full size.
 void ten_steps_decaf6(benchmark::State& state) {
-  linalg::set_threads(1);
+  const linalg::Threads alone(1);
   const Matrix full = linalg::gram(random_points(4200, 4096, 3));
   const double decomposition = seconds_of([&] { benchmark::DoNotOptimize(linalg::eigh(full)); });
   const Problem problem = decaf6();
@@ -64,7 +64,7 @@ void ten_steps_decaf6(benchmark::State& state) {
 BENCHMARK(ten_steps_decaf6)->Unit(benchmark::kMillisecond)->MinTime(2);
 
 void eigen_decomposition(benchmark::State& state) {
-  linalg::set_threads(1);
+  const linalg::Threads alone(1);
   const Matrix a = linalg::gram(random_points(state.range(0) + 10, state.range(0), 1));
   for (auto _ : state) benchmark::DoNotOptimize(linalg::eigh(a));
 }

@@ -138,11 +138,6 @@ void add_options(CLI::App& command, Resources& resources,
   add_named(command, resources, names, default_text);
 }
 
-void use_threads(const Model& model, const CLI::App& command, const Resources& given) {
-  given.validate();
-  set_threads(command.count("--threads") > 0 ? given.threads : model.options.resources.threads);
-}
-
 void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,
               const std::string& help, const char* heading) {
   add_values(command, flag, values, help, heading, fmt::format("{}", fmt::join(values, ",")),

@@ -65,10 +65,6 @@ void add_options(CLI::App& command, Resources& resources,
                  std::initializer_list<std::string_view> names,
                  const std::string& default_text = "");
 
-/// Sets the threads of this process: those of --threads where it was given, else those that the
-/// model was fitted with.
-void use_threads(const Model& model, const CLI::App& command, const Resources& given);
-
 /// A flag that takes a list with commas between its values, none of them twice. `default_text` is
 /// what the help shows in place of an empty default.
 void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,

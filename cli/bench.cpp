@@ -112,7 +112,7 @@ int run(const Arguments& arguments) {
                  .problem = "is less than 1"});
   if (!arguments.out.empty()) require_writable(arguments.out, ".npz");
   const Matrix cost = io::read_points(arguments.cost);
-  const int threads = set_threads(arguments.options.resources.threads);
+  const int threads = thread_count(arguments.options.resources.threads);
   const Timing timing = time_transport(arguments, cost, threads);
   if (!arguments.out.empty()) io::write_npz(arguments.out, {{"f", timing.f}, {"g", timing.g}});
   if (arguments.json)

@@ -14,7 +14,6 @@
 #include "progress.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
-#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -30,8 +29,9 @@ int run(const Arguments& arguments, const CLI::App& command) {
   const Stopwatch watch;
   require_writable(arguments.out, ".npy");
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
-  const Model model = load(arguments.model);
-  use_threads(model, command, arguments.resources);
+  Model model = load(arguments.model);
+  if (command.count("--threads")) model.options.resources.threads = arguments.resources.threads;
+  model.options.resources.validate();
   Matrix points;
   if (!arguments.points.empty()) {
     points = load_points_like({"--model", model.metric.dimension(), model.features}, "--points",

@@ -15,7 +15,6 @@
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
-#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -33,14 +32,15 @@ int run(const Arguments& arguments, const CLI::App& command) {
   require_writable(arguments.out, ".npy");
   arguments.prediction.validate();
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
-  const Model model = load(arguments.model);
+  Model model = load(arguments.model);
   if (!model.source.labelled()) {
     throw Error({.field = "--model",
                  .value = arguments.model + ":",
                  .problem = "the model has no labels",
                  .remedy = "fit again with $source-labels"});
   }
-  use_threads(model, command, arguments.resources);
+  if (command.count("--threads")) model.options.resources.threads = arguments.resources.threads;
+  model.options.resources.validate();
   const Matrix points =
       load_points_like({"--model", model.metric.dimension(), model.features}, "--points",
                        arguments.points, arguments.transpose, arguments.skip);

@@ -16,7 +16,6 @@
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/page.h"
-#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -67,8 +66,9 @@ int run(const Arguments& arguments, const CLI::App& command) {
   require_page(out, report.inputs, "--out");
 
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
-  const Model model = load(arguments.model);
-  use_threads(model, command, arguments.resources);
+  Model model = load(arguments.model);
+  if (command.count("--threads")) model.options.resources.threads = arguments.resources.threads;
+  model.options.resources.validate();
   if (!arguments.target_labels.empty()) {
     if (!model.source.labelled())
       throw Error({.field = "target-labels",

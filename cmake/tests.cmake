@@ -9,6 +9,33 @@ target_compile_options(remblai_test_flags INTERFACE $<IF:$<CONFIG:Release>,-O1,-
                                                     -Wno-maybe-uninitialized)
 target_link_libraries(remblai_test_flags INTERFACE remblai_flags)
 
+# Under ThreadSanitizer the tests of what several threads share, and the parts of the library that they
+# need; nothing else is built. The program runs without the random addresses of large kernels, which GCC
+# 12's sanitizer cannot take.
+if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
+  add_executable(
+    remblai_thread_tests
+    ${base_sources} ${transport_sources} ${io_sources} src/fit/domain.cpp src/fit/options.cpp
+    tests/base/parallel_test.cpp tests/io/hdf5_test.cpp tests/transport/anderson_test.cpp
+    tests/transport/concurrency_test.cpp tests/transport/kernel_test.cpp
+    tests/transport/exact_test.cpp tests/transport/transport_test.cpp)
+  target_include_directories(remblai_thread_tests PRIVATE include src tests)
+  target_compile_definitions(
+    remblai_thread_tests PRIVATE EIGEN_MAX_ALIGN_BYTES=64
+                                 REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  target_link_libraries(
+    remblai_thread_tests PRIVATE remblai_flags Eigen3::Eigen nlohmann_json::nlohmann_json
+                                 ${linked_libraries} GTest::gtest_main)
+  find_program(REMBLAI_SETARCH setarch)
+  add_test(NAME Threads.under_the_sanitizer
+           COMMAND ${REMBLAI_SETARCH} $<$<BOOL:${REMBLAI_SETARCH}>:-R>
+                   $<TARGET_FILE:remblai_thread_tests> --gtest_brief=1 COMMAND_EXPAND_LISTS)
+  set_tests_properties(
+    Threads.under_the_sanitizer
+    PROPERTIES LABELS fast ENVIRONMENT TSAN_OPTIONS=halt_on_error=1)
+  return()
+endif()
+
 # Every test of `target`, once it is built. RapidCheck draws the same cases every time.
 function(discover target)
   foreach(kind fast slow)
@@ -28,46 +55,49 @@ endfunction()
 
 add_executable(
   remblai_tests
-  tests/fit/alternation_test.cpp
-  tests/transport/anderson_test.cpp
-  tests/fit/domain_test.cpp
+  tests/base/cgroup_test.cpp
   tests/base/error_test.cpp
-  tests/transport/exact_test.cpp
+  tests/base/linalg_test.cpp
+  tests/base/parallel_test.cpp
+  tests/base/simd_test.cpp
+  tests/base/spd_test.cpp
+  tests/base/threads_test.cpp
+  tests/base/version_test.cpp
+  tests/fit/alternation_test.cpp
+  tests/fit/domain_test.cpp
   tests/fit/fit_path_test.cpp
-  tests/fit/metric_step_test.cpp
   tests/fit/fit_test.cpp
+  tests/fit/metric_step_test.cpp
+  tests/fit/options_test.cpp
+  tests/fit/preprocess_test.cpp
+  tests/fit/space_test.cpp
   tests/io/csv_test.cpp
+  tests/io/hdf5_test.cpp
   tests/io/idx_test.cpp
+  tests/io/io_test.cpp
   tests/io/mat_test.cpp
   tests/io/npy_test.cpp
-  tests/io/io_test.cpp
-  tests/base/linalg_test.cpp
+  tests/io/sample_test.cpp
   tests/model/map_test.cpp
   tests/model/metric_test.cpp
   tests/model/model_io_test.cpp
   tests/model/model_test.cpp
-  tests/fit/options_test.cpp
+  tests/model/predict_test.cpp
   tests/report/page_images_test.cpp
   tests/report/page_metric_test.cpp
   tests/report/page_plan_test.cpp
   tests/report/page_test.cpp
   tests/report/page_warnings_test.cpp
-  tests/base/parallel_test.cpp
   tests/report/png_test.cpp
-  tests/model/predict_test.cpp
-  tests/fit/preprocess_test.cpp
   tests/report/report_test.cpp
-  tests/io/sample_test.cpp
-  tests/base/simd_test.cpp
-  tests/fit/space_test.cpp
-  tests/base/spd_test.cpp
-  tests/base/threads_test.cpp
+  tests/transport/anderson_test.cpp
+  tests/transport/concurrency_test.cpp
+  tests/transport/exact_test.cpp
   tests/transport/ground_cost_test.cpp
   tests/transport/kernel_test.cpp
   tests/transport/marginal_test.cpp
   tests/transport/relaxed_test.cpp
-  tests/transport/transport_test.cpp
-  tests/base/version_test.cpp)
+  tests/transport/transport_test.cpp)
 target_include_directories(remblai_tests PRIVATE src tests)
 target_compile_definitions(
   remblai_tests
@@ -76,7 +106,7 @@ target_compile_definitions(
           REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
   remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
-                        ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
+                        PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
 
 if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)

@@ -12,12 +12,12 @@
 #include <mutex>
 #include <thread>
 
+#include "base/linalg.h"
 #include "journal.h"
 #include "mnist.h"
 #include "office_caltech.h"
 #include "published.h"
 #include "remblai/error.h"
-#include "remblai/threads.h"
 
 namespace remblai::experiments {
 namespace {
@@ -129,7 +129,7 @@ bool run_tasks(const Experiment& experiment, const Settings& settings, int jobs,
     if (!journal.find(task)) left.push_back(&task);
   const std::size_t before = experiment.tasks.size() - left.size();
 
-  set_threads(1);  // for the whole process: the tasks share the cores
+  const linalg::Threads alone(1);  // the tasks share the cores
   std::mutex mutex;
   std::condition_variable news;
   std::atomic<bool> stop = false;

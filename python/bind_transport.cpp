@@ -32,7 +32,7 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
   options.tolerance = tolerance;
   options.max_passes = max_passes;
   options.solver = solver_from(solver);
-  const Resources resources{.threads = set_threads(threads),
+  const Resources resources{.threads = thread_count(threads),
                             .precision = precision_from(precision)};
   Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();

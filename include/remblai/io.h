@@ -1,6 +1,6 @@
 // Arrays from files and to files: .npy, .npz, .csv, .tsv, .mat (v5 and v7.3), IDX and IDX.gz.
 // A reader throws Error on anything it cannot take; a writer leaves either the whole file or
-// nothing.
+// nothing. All of them may be called by several threads at a time.
 #pragma once
 
 #include <map>

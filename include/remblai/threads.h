@@ -1,14 +1,17 @@
-// How many threads the linear algebra of this process uses.
+// How many threads a number of threads means on this machine.
 #pragma once
 
 #include "remblai/api.h"
 
 namespace remblai {
 
-/// Sets the number of threads of every later matrix product and decomposition in this process (it
-/// belongs to OpenBLAS, not to one object): at most one for each core, which is what 0 means.
-/// Returns the number. fit calls it with Resources::threads.
-REMBLAI_API int set_threads(int threads);
+/// At most one thread for each core that this process may use, which is what 0 means. These are the
+/// cores of the calling thread's affinity mask, within the processor quota of its control groups
+/// (containers), rounded up. fit, map, predict and the like use so many for Options::threads.
+///
+/// Calls may run in several threads of a process at a time. Matrix products and decompositions have
+/// one number of threads for the whole process, which belongs to OpenBLAS: while calls run, it is
+/// the smallest that any of them asks for; when the last ends, it is again what it was before.
 REMBLAI_API int thread_count(int wanted);
 
 }  // namespace remblai

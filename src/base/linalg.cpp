@@ -10,6 +10,8 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "base/openblas_core.h"
@@ -32,6 +34,23 @@ int size(Index n) {
 /// Leading dimensions may not be 0, even of an empty matrix.
 int stride(Index n) {
   return std::max(1, size(n));
+}
+
+/// The numbers of threads that living scopes ask for. Never destroyed, since a thread may still
+/// compute when the process ends.
+struct Requests {
+  std::mutex mutex;
+  std::multiset<int> living;
+  int before = 1;  // the first of them
+};
+
+Requests& requests() {
+  static Requests& all = *new Requests;
+  return all;
+}
+
+void use_threads(int threads) {
+  if (threads != current_threads()) openblas_set_num_threads(threads);
 }
 
 CBLAS_TRANSPOSE flag(Op op) {
@@ -76,16 +95,23 @@ std::string library() {
   return std::string(openblas_get_config()) + " with kernels for " + openblas_get_corename();
 }
 
-void set_threads(int threads) {
-  openblas_set_num_threads(std::max(1, threads));
+Threads::Threads(int threads) : threads_(std::max(1, threads)) {
+  Requests& all = requests();
+  const std::lock_guard lock(all.mutex);
+  if (all.living.empty()) all.before = current_threads();
+  all.living.insert(threads_);
+  use_threads(*all.living.begin());
 }
 
-OneThread::OneThread() : before_(openblas_get_num_threads()) {
-  if (before_ > 1) openblas_set_num_threads(1);
+Threads::~Threads() {
+  Requests& all = requests();
+  const std::lock_guard lock(all.mutex);
+  all.living.erase(all.living.find(threads_));
+  use_threads(all.living.empty() ? all.before : *all.living.begin());
 }
 
-OneThread::~OneThread() {
-  if (before_ > 1) openblas_set_num_threads(before_);
+int current_threads() {
+  return openblas_get_num_threads();
 }
 
 void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta,

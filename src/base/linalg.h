@@ -8,27 +8,26 @@
 
 namespace remblai::linalg {
 
-/// Threads of every later BLAS and LAPACK call of this process.
-void set_threads(int threads);
-
-/// While it lives, BLAS and LAPACK use one thread: for threads that each make calls of their own.
-class OneThread {
- public:
-  OneThread();
-  ~OneThread();
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
-
-/// SHIM
+/// While it lives, BLAS and LAPACK use no more than `threads` threads for a call (at least 1). Any
+/// thread may make one, and they may end in any order: of those that live at a time, the smallest
+/// number counts, for every thread of the process, since OpenBLAS has one number for all. Two fits
+/// at a time therefore never use more threads than the more modest one asked for, and `Threads(1)`
+/// holds for as long as a team of threads makes calls of its own. When the last one ends, the
+/// number from before the first comes back: what the host program has set survives, unless it sets
+/// it while one of these lives.
 class Threads {
  public:
-  explicit Threads(int) {}
-  ~Threads() {}
+  explicit Threads(int threads);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int threads_;
 };
+
+/// How many threads BLAS and LAPACK use now.
+int current_threads();
 
 /// Which BLAS this is, as it calls itself.
 std::string library();

@@ -1,21 +1,33 @@
-// Reads the kernel's own estimate.
+// Reads the kernel's own estimate, and the limits of the control groups.
 #include "base/memory.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 
-namespace remblai {
+#include "base/cgroup.h"
 
-double available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  double kibibytes = 0;
-  while (file >> key >> kibibytes) {
-    if (key == "MemAvailable:") return 1024 * kibibytes;
-    std::getline(file, unit);
+namespace remblai {
+namespace {
+
+double free_memory_of_the_machine(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string key;
+    double kibibytes = 0;
+    if (words >> key && key == "MemAvailable:" && words >> kibibytes && kibibytes >= 0)
+      return 1024 * kibibytes;
   }
   return std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+double available_memory(const std::filesystem::path& root) {
+  return std::min(free_memory_of_the_machine(root), cgroup_memory(root));
 }
 
 }  // namespace remblai

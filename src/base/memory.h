@@ -1,9 +1,12 @@
 // How much memory there is.
 #pragma once
 
+#include <filesystem>
+
 namespace remblai {
 
-/// Bytes that can be taken without swapping; infinity where the system does not tell.
-double available_memory();
+/// Bytes that this process can take without swapping and within the limits of its control groups;
+/// infinity where the system does not tell. `root` stands for / (tests have their own).
+double available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace remblai

@@ -2,22 +2,14 @@
 #include "remblai/threads.h"
 
 #include <algorithm>
-#include <thread>
 
-#include "base/linalg.h"
+#include "base/cores.h"
 
 namespace remblai {
 
-int thread_count(int threads) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return threads > 0 ? std::min(threads, cores) : cores;
-}
-
-int set_threads(int threads) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int chosen = threads > 0 ? std::min(threads, cores) : cores;
-  linalg::set_threads(chosen);
-  return chosen;
+int thread_count(int wanted) {
+  const int cores = usable_cores();
+  return wanted > 0 ? std::min(wanted, cores) : cores;
 }
 
 }  // namespace remblai

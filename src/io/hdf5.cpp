@@ -8,6 +8,24 @@
 
 namespace remblai::io {
 
+namespace {
+
+std::mutex& one_at_a_time() {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed: a thread may read until the end
+  return mutex;
+}
+
+}  // namespace
+
+Session::Session() : alone_(one_at_a_time()) {
+  H5Eget_auto2(H5E_DEFAULT, &report_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Session::~Session() {
+  H5Eset_auto2(H5E_DEFAULT, report_, data_);
+}
+
 Handle open_hdf5(const std::string& path) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, true, true);  // some network folders know no locks

@@ -1,9 +1,11 @@
-// The HDF5 library as io_mat73.cpp needs it: open things that close themselves, kinds of numbers,
-// what stands in the way of reading them. Nothing here knows MATLAB.
+// The HDF5 library as mat73.cpp needs it: open things that close themselves, kinds of numbers,
+// what stands in the way of reading them. Nothing here knows MATLAB. Everything here is called
+// while a Session lives, because most builds of HDF5 serve one thread at a time.
 #pragma once
 
 #include <hdf5.h>
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,18 +32,19 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// HDF5 writes to the standard error unless told not to; what was set before comes back.
-class Quiet {
+/// HDF5 for this thread alone: another one that wants a session waits until this one ends. A thread
+/// has one at a time, made before what is opened in it. Calls that a host program makes to HDF5 by
+/// itself are not held back. HDF5 writes to the standard error unless told not to; in a session it
+/// does not, and what was set before comes back.
+class Session {
  public:
-  Quiet() {
-    H5Eget_auto2(H5E_DEFAULT, &report_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, report_, data_); }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  Session();
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
  private:
+  std::unique_lock<std::mutex> alone_;
   H5E_auto2_t report_ = nullptr;
   void* data_ = nullptr;
 };

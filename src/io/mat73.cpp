@@ -137,12 +137,12 @@ std::optional<Dataset> open_dataset(hid_t file, const std::string& path, const s
 }  // namespace
 
 bool is_hdf5(const std::string& path) {
-  const Quiet quiet;
+  const Session session;
   return H5Fis_hdf5(path.c_str()) > 0;
 }
 
 std::vector<Entry> list_mat73(const std::string& path) {
-  const Quiet quiet;
+  const Session session;
   const Handle file = open_hdf5(path);
   std::vector<Entry> entries;
   for (const std::string& name : names_at_root(file, path)) {
@@ -153,7 +153,7 @@ std::vector<Entry> list_mat73(const std::string& path) {
 }
 
 Array read_mat73(const std::string& path, const std::string& name) {
-  const Quiet quiet;
+  const Session session;
   const std::string label = path + ":" + name;
   const Handle file = open_hdf5(path);
   std::optional<Dataset> dataset = open_dataset(file, path, name);

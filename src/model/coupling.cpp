@@ -6,9 +6,9 @@
 #include <numbers>
 #include <numeric>
 
-#include "base/linalg.h"
 #include "base/simd.h"
 #include "remblai/error.h"
+#include "remblai/threads.h"
 #include "transport/ground_cost.h"
 
 namespace remblai {
@@ -174,6 +174,10 @@ class SparseCoupling final : public Coupling {
 };
 
 }  // namespace
+
+linalg::Threads threads_of(const Model& model) {
+  return linalg::Threads(thread_count(model.options.resources.threads));
+}
 
 Matrix Coupling::own_barycentres(Direction direction) const {
   return own_barycentres(direction, all_of(own(direction).size()));

@@ -6,9 +6,13 @@
 #include <memory>
 #include <vector>
 
+#include "base/linalg.h"
 #include "remblai/model.h"
 
 namespace remblai {
+
+/// Holds BLAS at the threads of the model's options while it lives.
+linalg::Threads threads_of(const Model& model);
 
 /// Forward: from source points to target points. Backward: the other way.
 enum class Direction { forward, backward };

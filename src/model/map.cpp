@@ -7,6 +7,7 @@ namespace remblai {
 namespace {
 
 Matrix map_points(const Model& model, Direction direction, const MatrixView& points) {
+  const linalg::Threads scope = threads_of(model);
   require_finite(points, "points");
   return model.scaler.undo(
       coupling_of(model)->new_barycentres(direction, model.scaler.apply(points)));
@@ -15,10 +16,12 @@ Matrix map_points(const Model& model, Direction direction, const MatrixView& poi
 }  // namespace
 
 Matrix map(const Model& model) {
+  const linalg::Threads scope = threads_of(model);
   return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::forward));
 }
 
 Matrix map_back(const Model& model) {
+  const linalg::Threads scope = threads_of(model);
   return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward));
 }
 

@@ -6,6 +6,7 @@
 namespace remblai {
 
 Matrix plan(const Model& model) {
+  const linalg::Threads scope = threads_of(model);
   return coupling_of(model)->plan();
 }
 

@@ -139,6 +139,7 @@ Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
 Predictor::Predictor(const Model& model, const PredictOptions& options)
     : model_(model), options_(options) {
   require_labels(model);
+  const linalg::Threads scope = threads_of(model);
   const std::vector<Index> rows = positive_entries(model.source.weights);
   options.validate(static_cast<Index>(rows.size()));
   mapped_ = seen(coupling_of(model)->own_barycentres(Direction::forward)(rows, Eigen::all));
@@ -150,11 +151,13 @@ Matrix Predictor::seen(const Matrix& points) const {
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
+  const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
   return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)), options_.neighbours);
 }
 
 ClassShares Predictor::votes(const MatrixView& points) const {
+  const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
   const Classes classes(labels_);
   ClassShares out{classes.names, Matrix::Zero(points.rows(), classes.names.size())};
@@ -176,6 +179,7 @@ Labels predict(const Model& model, const MatrixView& points, const PredictOption
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
+  const linalg::Threads scope = threads_of(model);
   require_labels(model);
   require_finite(points, "points");
   const Classes classes(model.source.labels);
@@ -202,6 +206,7 @@ Labels most_likely(const ClassShares& shares) {
 }
 
 Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
+  const linalg::Threads scope = threads_of(model);
   require_finite(a, "points");
   require_finite(b, "points");
   return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "base/linalg.h"
+#include "model/coupling.h"
 #include "remblai/error.h"
 #include "remblai/predict.h"
 #include "report/page_sections.h"
@@ -139,6 +141,7 @@ std::string to_html(const Model& model, const Report& report, const PageOptions&
   if (model.f.size() == 0 || model.g.size() == 0)
     throw Error(
         {.field = "model", .problem = "it holds no plan", .remedy = "use one that fit returned"});
+  const linalg::Threads scope = threads_of(model);
   const PageContext context = context_of(model, report, options);
   const PlanView view = view_plan(model, context.target_labels());
   Json page;

@@ -250,8 +250,8 @@ ColumnSums<T>& CpuKernel<T>::fresh_sums() const {
 template <class T>
 template <class Body>
 void CpuKernel<T>::for_rows(Body&& body) const {
-  std::optional<linalg::OneThread> alone;
-  if (!stored_) alone.emplace();
+  std::optional<linalg::Threads> alone;
+  if (!stored_) alone.emplace(1);
   run_pieces(pieces_, threads_, [&](Index k) { body(k, piece(m(), pieces_, k)); });
 }
 
@@ -391,7 +391,7 @@ Matrix CpuKernel<T>::times(const Matrix& y) const {
   if constexpr (is_double)
     if (stored_) return linalg::multiply(kernel_, y);
   Matrix product(m(), y.cols());
-  const linalg::OneThread alone;  // every thread of the team makes its own products
+  const linalg::Threads alone(1);  // every thread of the team makes its own products
   const Index most = std::max<Index>(made_rows_, 32);
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most, [&](Rows part) {

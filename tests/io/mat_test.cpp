@@ -1,6 +1,8 @@
 // MATLAB files: versions 5 (SciPy wrote them, plain and packed) and 7.3 (h5py, as MATLAB does, and
 // as Python's programs do without it).
+#include <atomic>
 #include <limits>
+#include <thread>
 
 #include "io/io_test_tools.h"
 
@@ -45,6 +47,23 @@ TEST_F(IoMatTest, EveryClassOfNumbers) {
     EXPECT_EQ(read_points(file + "logical"), odd()) << file;
     EXPECT_EQ(read_points(file + "cube"), cube()) << file;
   }
+}
+
+TEST_F(IoMatTest, SeveralThreadsReadVersion73AtATime) {
+  const std::string late = data("io_v73_many.mat") + ":";
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> readers;
+    for (int reader = 0; reader < 3; ++reader)
+      readers.emplace_back([&] {
+        for (int loop = 0; loop < 100; ++loop) {
+          for (const std::string name : {"single", "i1", "u2", "packed"})
+            if (read_points(late + name) != points()) ++wrong;
+          if (list(data("io_v73.mat")).size() != 2) ++wrong;
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(IoMatTest, BigEndianAndNumbersStoredSmallerThanTheirClass) {
