@@ -19,6 +19,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
     tests/base/parallel_test.cpp tests/io/hdf5_test.cpp tests/transport/anderson_test.cpp
     tests/transport/concurrency_test.cpp tests/transport/kernel_test.cpp
     tests/transport/exact_test.cpp tests/transport/transport_test.cpp)
+  precompile(remblai_thread_tests <gtest/gtest.h> <Eigen/Core> <fmt/format.h>)
   target_include_directories(remblai_thread_tests PRIVATE include src tests)
   target_compile_definitions(
     remblai_thread_tests PRIVATE EIGEN_MAX_ALIGN_BYTES=64
@@ -90,6 +91,7 @@ add_executable(
   tests/report/page_warnings_test.cpp
   tests/report/png_test.cpp
   tests/report/report_test.cpp
+<<<<<<< ours
   tests/transport/anderson_test.cpp
   tests/transport/concurrency_test.cpp
   tests/transport/exact_test.cpp
@@ -98,6 +100,16 @@ add_executable(
   tests/transport/marginal_test.cpp
   tests/transport/relaxed_test.cpp
   tests/transport/transport_test.cpp)
+=======
+  tests/io/sample_test.cpp
+  tests/base/simd_test.cpp
+  tests/fit/space_test.cpp
+  tests/base/spd_test.cpp
+  tests/base/threads_test.cpp
+  tests/transport/transport_test.cpp
+  tests/base/version_test.cpp)
+precompile(remblai_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
+>>>>>>> theirs
 target_include_directories(remblai_tests PRIVATE src tests)
 target_compile_definitions(
   remblai_tests
@@ -125,6 +137,7 @@ if(REMBLAI_BUILD_CLI)
                       tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
                       tests/cli/progress_test.cpp tests/cli/report_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
+  precompile(remblai_cli_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(
     remblai_cli_tests
@@ -148,6 +161,7 @@ if(REMBLAI_BUILD_CLI)
     tests/experiments/office_caltech_test.cpp
     tests/experiments/published_test.cpp
     tests/experiments/results_test.cpp)
+  precompile(remblai_experiments_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_experiments_tests PRIVATE src tests)
   target_compile_definitions(
     remblai_experiments_tests
@@ -187,13 +201,12 @@ if(REMBLAI_BUILD_CLI)
   set_tests_properties(Install.a_consumer_project_builds_and_runs PROPERTIES LABELS slow)
 
   # Only with ccache: the test would otherwise compile the library a second time.
-  if(BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(BUILD_SHARED_LIBS AND REMBLAI_CCACHE AND CMAKE_BUILD_TYPE STREQUAL "Release")
     add_test(
       NAME Install.a_consumer_of_the_static_library_builds_and_runs
       COMMAND
         ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/static_consumer
-        -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER}
-        -DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -P
+        -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -P
         ${PROJECT_SOURCE_DIR}/tests/consumer/static.cmake)
     set_tests_properties(Install.a_consumer_of_the_static_library_builds_and_runs
                          PROPERTIES LABELS slow)

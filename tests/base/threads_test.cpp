@@ -96,7 +96,7 @@ TEST(Threads, ScopesOfManyThreadsAtATime) {
 TEST(Threads, WhatTheHostProgramHasSetSurvivesAFit) {
   for (const int host : {1, 2}) {
     const linalg::Threads setting(host);
-    const Model model = fit(test::small_problem(), {.steps = 2, .threads = 3 - host});
+    const Model model = fit(test::small_problem(), {.steps = 2, .resources = {.threads = 3 - host}});
     EXPECT_EQ(linalg::current_threads(), host);
     predict(model, model.target.points);
     EXPECT_EQ(linalg::current_threads(), host);
@@ -106,14 +106,14 @@ TEST(Threads, WhatTheHostProgramHasSetSurvivesAFit) {
 TEST(Threads, AFitKeepsItsNumberWhileOthersAskForMore) {
   std::atomic<bool> stop = false;
   std::jthread other([&] {
-    while (!stop) fit(test::small_problem(), {.steps = 2, .threads = 2});
+    while (!stop) fit(test::small_problem(), {.steps = 2, .resources = {.threads = 2}});
   });
   for (int repeat = 0; repeat < 20; ++repeat) {
     const auto callback = [](const Progress&) {
       EXPECT_EQ(linalg::current_threads(), 1);
       return true;
     };
-    fit(test::small_problem(), {.steps = 5, .outer_tolerance = 0, .threads = 1}, callback);
+    fit(test::small_problem(), {.steps = 5, .outer_tolerance = 0, .resources = {.threads = 1}}, callback);
   }
   stop = true;
 }
