@@ -102,7 +102,9 @@ void bind_evaluate(nb::module_& core) {
       [](Index labelled, const nb::kwargs& keywords) {
         prediction_from(keywords).validate(labelled);
       },
-      "labelled"_a, "options"_a, "raises unless so many labelled points can answer");
+      "labelled"_a, "options"_a,
+      nb::sig("def check_prediction(labelled: int, **options: object) -> None"),
+      "raises unless so many labelled points can answer");
 }
 
 void bind_predictor(nb::module_& core) {
@@ -113,7 +115,8 @@ void bind_predictor(nb::module_& core) {
             const PredictOptions options = prediction_from(keywords);
             unlocked([&] { new (self) Predictor(model, options); });
           },
-          nb::keep_alive<1, 2>(), "model"_a, "options"_a)
+          nb::keep_alive<1, 2>(), "model"_a, "options"_a,
+          nb::sig("def __init__(self, model: Model, **options: object) -> None"))
       .def(
           "__call__",
           [](const Predictor& p, const nb::object& values) {
@@ -196,6 +199,10 @@ void bind_model(nb::module_& core) {
           },
           "title"_a = PageOptions().title, "target_labels"_a = nb::none(),
           "class_names"_a = std::map<std::int64_t, std::string>(), "names"_a = Names(), "options"_a,
+          nb::sig(
+              "def html(self, title: str = ..., target_labels: NDArray[numpy.int64] | None = None, "
+              "class_names: Mapping[int, str] = ..., names: Mapping[str, str] = ..., "
+              "**options: object) -> str"),
           "the page of `remblai report`; labels of the target points score and colour it, `names` "
           "are other words for options, and further keywords are those of predict")
       .def_prop_ro(
@@ -233,6 +240,7 @@ void bind_model(nb::module_& core) {
             return give(unlocked([&] { return predict(m, read(points), options); }));
           },
           "points"_a, "options"_a,
+          nb::sig("def predict(self, points: object, **options: object) -> NDArray[numpy.int64]"),
           "labels of target points, by nearest neighbours: `neighbours` of them in the "
           "`knn_metric` "
           "\"model\" or \"euclidean\"")

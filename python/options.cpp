@@ -33,7 +33,7 @@ std::string spelled(std::string_view name, const Names& names) {
   return found == names.end() ? own : found->second;
 }
 
-std::string repr(nb::handle value) {
+std::string text_of_value(nb::handle value) {
   return nb::cast<std::string>(nb::repr(value));
 }
 
@@ -59,8 +59,9 @@ Enum enum_from(const std::string& option, nb::handle value, const char* or_else 
     if (named && one == text) return static_cast<Enum>(place);
     known += (place++ ? ", " : "") + std::string(one);
   }
-  throw Error(
-      {.field = option, .value = repr(value), .problem = "is not one of " + known + or_else});
+  throw Error({.field = option,
+               .value = text_of_value(value),
+               .problem = "is not one of " + known + or_else});
 }
 
 template <class Enum>
@@ -81,13 +82,14 @@ void assign(const std::string& option, nb::handle value, Field& field) {
       double number = 0;  // 10.0 is a whole number too
       if (nb::try_cast<double>(value, number) && number == std::trunc(number)) {
         if (std::abs(number) > std::numeric_limits<int>::max())
-          throw Error({.field = option, .value = repr(value), .problem = "is too large"});
+          throw Error({.field = option, .value = text_of_value(value), .problem = "is too large"});
         field = static_cast<int>(number);
         return;
       }
-      throw Error({.field = option, .value = repr(value), .problem = "is not a whole number"});
+      throw Error(
+          {.field = option, .value = text_of_value(value), .problem = "is not a whole number"});
     }
-    throw Error({.field = option, .value = repr(value), .problem = "is not a number"});
+    throw Error({.field = option, .value = text_of_value(value), .problem = "is not a number"});
   }
 }
 

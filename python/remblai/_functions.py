@@ -102,7 +102,7 @@ def run(
     `names` is how the caller spells options in messages."""
     keywords = {key: _plain(value) for key, value in keywords.items()}
     for key in ("prior", "metric"):
-        if np.ndim(keywords.get(key)) == 2:
+        if np.ndim(keywords.get(key, "")) == 2:
             keywords[key] = _checks.core_points(keywords[key], key)
     with Progress(verbose, callback) as watch, _checks.spelled(names):
         return _core.fit(

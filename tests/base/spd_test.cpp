@@ -343,7 +343,8 @@ TEST(SpdHostile, IndefiniteNamesTheRidgeThatMendsIt) {
   values << -0.31, 1.0, 2.0;
   const Matrix a = with_eigenvalues(values, 70);
   EXPECT_EQ(message([&] { require(a, "prior"); }),
-            "prior: not positive definite, smallest eigenvalue -0.31; add a ridge (a multiple of "
+            "Options::prior: not positive definite, smallest eigenvalue -0.31; add a ridge (a "
+            "multiple of "
             "the identity larger than 0.31)");
   EXPECT_NO_THROW(require(a + 0.3101 * identity(3), "prior"));
   for (const auto& call : {spd::sqrt, inverse_sqrt, log, inverse}) {

@@ -159,7 +159,7 @@ TEST(Model, a_fixed_metric_is_the_one_asked_for_or_none) {
   if (message.empty()) {
     EXPECT_LT(difference(found, w), 1e-9 * w.norm());
   } else {
-    EXPECT_EQ(message.rfind("prior-ridge", 0), 0u) << message;
+    EXPECT_EQ(message.rfind("Options::prior_ridge: 0 ", 0), 0u) << message;
   }
   options.prior_ridge = 1e-3;
   const Matrix expected = w + 1e-3 * w.trace() / 5 * Matrix::Identity(5, 5);

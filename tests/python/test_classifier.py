@@ -54,10 +54,14 @@ def test_the_neighbour_rule_is_the_librarys(k, preprocess, knn_metric):
 
 def test_one_model_answers_with_any_rule():
     Xs, ys, Xt, _ = shifted(seed=5)
+    ys = np.minimum(ys, 1)  # two thirds are of one class
     model = remblai.fit(Xs=Xs, ys=ys, Xt=Xt)
     assert not {"neighbours", "knn_metric"} & set(model.options)
     np.testing.assert_array_equal(model.predict(Xt), model.predict(Xt, neighbours=1))
-    assert len(np.unique(model.predict(Xt, neighbours=len(Xs)))) == 1
+    assert len(np.unique(model.predict(Xt))) == 2
+    assert np.all(model.predict(Xt, neighbours=len(Xs)) == 1)
+    with pytest.raises(TypeError, match="there is no parameter 'neighbors'; did you mean 'neighbours'"):
+        model.predict(Xt, neighbors=3)
     for wrong in ({"neighbours": 0}, {"neighbours": len(Xs) + 1}):
         with pytest.raises(ValueError, match="^neighbours: "):
             model.predict(Xt, **wrong)
