@@ -91,7 +91,6 @@ add_executable(
   tests/report/page_warnings_test.cpp
   tests/report/png_test.cpp
   tests/report/report_test.cpp
-<<<<<<< ours
   tests/transport/anderson_test.cpp
   tests/transport/concurrency_test.cpp
   tests/transport/exact_test.cpp
@@ -100,16 +99,7 @@ add_executable(
   tests/transport/marginal_test.cpp
   tests/transport/relaxed_test.cpp
   tests/transport/transport_test.cpp)
-=======
-  tests/io/sample_test.cpp
-  tests/base/simd_test.cpp
-  tests/fit/space_test.cpp
-  tests/base/spd_test.cpp
-  tests/base/threads_test.cpp
-  tests/transport/transport_test.cpp
-  tests/base/version_test.cpp)
 precompile(remblai_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
->>>>>>> theirs
 target_include_directories(remblai_tests PRIVATE src tests)
 target_compile_definitions(
   remblai_tests
