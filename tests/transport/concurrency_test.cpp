@@ -18,7 +18,7 @@ struct Answer {
 };
 
 // One problem, its pairs stored or made again in every pass.
-Answer solve(const EngineOptions& engine, SolverChoice solver, unsigned seed) {
+Answer solve(const Resources& engine, SolverChoice solver, unsigned seed) {
   const Index m = 220, n = 170;
   Transport problem(test::random_weights(m, seed), test::random_weights(n, seed + 1), engine);
   problem.set_points(test::random_matrix(m, 3, seed), test::random_matrix(n, 3, seed + 1));
@@ -31,7 +31,7 @@ double difference(const Answer& a, const Answer& b) {
          (a.product - b.product).cwiseAbs().maxCoeff();
 }
 
-void same_alone_and_together(const EngineOptions& engine, SolverChoice solver, double tolerance) {
+void same_alone_and_together(const Resources& engine, SolverChoice solver, double tolerance) {
   std::vector<Answer> alone, together(3);
   for (unsigned k = 0; k < 3; ++k) alone.push_back(solve(engine, solver, 10 * k));
   {
@@ -50,7 +50,7 @@ TEST(Concurrency, SolvesWithStoredCosts) {
 
 TEST(Concurrency, SolvesThatMakeTheirCostsInEveryPass) {
   for (const Precision precision : {Precision::float64, Precision::float32})
-    same_alone_and_together({.threads = 3, .precision = precision, .memory = 1},
+    same_alone_and_together({.threads = 3, .memory = 1e-9, .precision = precision},
                             SolverChoice::sinkhorn, 0);
 }
 
