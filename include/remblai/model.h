@@ -26,7 +26,7 @@ struct Step {
   double objective = 0;
   double transport_cost = 0;  ///< <G, cost> = <A, C>
   double entropy = 0;         ///< -sum G ln G
-  /// What relaxed marginals add: tau KL(sums | weights) of a relaxed side, and lambda (1 - mass).
+  /// What relaxed marginals add, as in TransportResult.
   double relaxation = 0;
   double prior_term = 0;    ///< <A^-1, D>; 0 for a fixed metric
   double ridge_term = 0;    ///< eps trace(A); 0 for a fixed metric

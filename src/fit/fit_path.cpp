@@ -1,6 +1,8 @@
 // A session whose targets are placed once, and labelled by inner products alone.
 #include "remblai/fit_path.h"
 
+#include <fmt/format.h>
+
 #include "base/linalg.h"
 #include "fit/session.h"
 #include "remblai/error.h"
@@ -27,6 +29,11 @@ struct FitPath::State {
   State(const Problem& problem, const Options& options, const MatrixView& points)
       : session(problem, options, Span::with_origin), common(options) {
     require_finite(points, "points");
+    if (points.rows() > 0 && points.cols() != problem.target.dimension())
+      throw Error({.field = "points",
+                   .value = fmt::format("{} coordinates", points.cols()),
+                   .problem = fmt::format("for a target of {}", problem.target.dimension()),
+                   .remedy = "give points with the features of the problem"});
     targets = session.scaler().apply(problem.target.points);
     further = points.rows() > 0 ? session.scaler().apply(points) : Matrix(0, targets.cols());
   }

@@ -38,8 +38,9 @@ double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& 
 }
 
 // The gap of Fenchel's inequality between the sums of a relaxed side and its potential.
-double relaxed_gap(const Marginal& side, const Vector& sums, const Vector& potential) {
-  return sums.dot(potential) + side.divergence(sums) - side.dual(potential);
+double relaxed_gap(const Marginal& side, const Vector& sums, const Vector& potential,
+                   double lambda) {
+  return sums.dot(potential) + side.divergence(sums, lambda) - side.dual(potential, lambda);
 }
 
 // lambda KL(weights | sums): what scaling P onto one exact side costs.
@@ -56,13 +57,13 @@ double gap_of(const Kernel& kernel, const GroundCost& cost, const Marginal& rows
   if (rows.is_exact())
     return scaling_gap(rows, sums.rows, lambda) +
            relaxed_gap(columns, kernel.transpose_times(rows.weights().cwiseQuotient(sums.rows)),
-                       potentials.g);
+                       potentials.g, lambda);
   if (columns.is_exact())
     return scaling_gap(columns, sums.columns, lambda) +
            relaxed_gap(rows, kernel.times(Vector(columns.weights().cwiseQuotient(sums.columns))),
-                       potentials.f);
-  return relaxed_gap(rows, sums.rows, potentials.f) +
-         relaxed_gap(columns, sums.columns, potentials.g);
+                       potentials.f, lambda);
+  return relaxed_gap(rows, sums.rows, potentials.f, lambda) +
+         relaxed_gap(columns, sums.columns, potentials.g, lambda);
 }
 
 }  // namespace
@@ -78,13 +79,13 @@ Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& row
   // ln P = (f + g - c)/lambda
   result.entropy = (sums.cost - sums.rows.dot(f) - sums.columns.dot(g)) / lambda;
   result.mass = mass;
-  result.source_error = rows.error(sums.rows, f);
-  result.target_error = columns.error(sums.columns, g);
-  result.dual = rows.dual(f) + columns.dual(g) + lambda * (whole - mass);
+  result.source_error = rows.error(sums.rows, f, lambda);
+  result.target_error = columns.error(sums.columns, g, lambda);
+  result.dual = rows.dual(f, lambda) + columns.dual(g, lambda) + lambda * (whole - mass);
   const bool balanced = rows.is_exact() && columns.is_exact();
   if (!balanced)
-    result.relaxation =
-        rows.divergence(sums.rows) + columns.divergence(sums.columns) + lambda * (whole - mass);
+    result.relaxation = rows.divergence(sums.rows, lambda) +
+                        columns.divergence(sums.columns, lambda) + lambda * (whole - mass);
   const double gap = gap_of(kernel, cost, rows, columns, lambda, potentials, sums);
   result.gap = gap < 0 ? 0 : gap;  // NaN stays NaN
   result.by_kind = kernel.counts();

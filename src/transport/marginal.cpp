@@ -1,4 +1,4 @@
-// The two rules. An exact side is the limit of a relaxed one as tau grows.
+// The two rules, each written once.
 #include "transport/marginal.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ Marginal Marginal::relaxed(Vector weights, double tau) {
 
 double Marginal::factor(Index i, double sum, double shift, double power) const {
   if (is_exact()) return weights_[i] / sum;
-  return std::exp2(std::max(-1000.0, power * std::log2(weights_[i] / sum) - (1 - power) * shift));
+  return std::exp2(
+      std::max(-1000.0, std::log2(weights_[i]) - power * std::log2(sum) - (1 - power) * shift));
 }
 
 Vector Marginal::factors(const Vector& sums, const Vector& shifts, double lambda) const {
@@ -34,38 +35,41 @@ Vector Marginal::factors(const Vector& sums, const Vector& shifts, double lambda
 }
 
 double Marginal::potential(Index i, double log2_sum, double power) const {
-  return power * (std::log2(weights_[i]) - log2_sum);
+  return std::log2(weights_[i]) - power * log2_sum;
 }
 
-Vector Marginal::wanted(const Vector& potential) const {
+Vector Marginal::wanted(const Vector& potential, double lambda) const {
   if (is_exact()) return weights_;
-  return weights_.array() * (potential.array() / -tau_).exp();
+  const auto logs = weights_.array().log();
+  return (logs - (potential.array() - lambda * logs) / tau_).exp();
 }
 
-double Marginal::error(const Vector& sums, const Vector& potential) const {
-  return (sums - wanted(potential)).lpNorm<1>();
+double Marginal::error(const Vector& sums, const Vector& potential, double lambda) const {
+  return (sums - wanted(potential, lambda)).lpNorm<1>();
 }
 
-double Marginal::dual(const Vector& potential) const {
+double Marginal::dual(const Vector& potential, double lambda) const {
   if (is_exact()) return weights_.dot(potential);
+  const Vector logs = weights_.array().log();
   const auto expm1 = [](double x) { return std::expm1(x); };
-  return -tau_ * weights_.dot((potential / -tau_).unaryExpr(expm1));
+  return lambda * weights_.dot(logs) -
+         tau_ * weights_.dot(((potential - lambda * logs) / -tau_).unaryExpr(expm1));
 }
 
-double Marginal::dual_gain(const Vector& potential, const Vector& change) const {
+double Marginal::dual_gain(const Vector& potential, const Vector& change, double lambda) const {
   if (is_exact()) return weights_.dot(change);
   const auto expm1 = [](double x) { return std::expm1(x); };
-  return -tau_ * wanted(potential).dot((change / -tau_).unaryExpr(expm1));
+  return -tau_ * wanted(potential, lambda).dot((change / -tau_).unaryExpr(expm1));
 }
 
-double Marginal::divergence(const Vector& sums) const {
+double Marginal::divergence(const Vector& sums, double lambda) const {
   if (is_exact()) return 0;
   double total = 0;
   for (Index i = 0; i < sums.size(); ++i) {
     const double x = sums[i], w = weights_[i];
-    total += (x > 0 ? x * std::log(x / w) : 0) - x + w;
+    total += tau_ * ((x > 0 ? x * std::log(x / w) : 0) - x + w) - lambda * (x - w) * std::log(w);
   }
-  return tau_ * total;
+  return total;
 }
 
 }  // namespace remblai

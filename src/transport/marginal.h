@@ -6,12 +6,13 @@
 
 namespace remblai {
 
-/// With the potential f of the side, plans have the sums that the rule wants,
+/// With the potential f of the side and the entropy weight lambda of the plan, the rule wants the sums
 ///   exact:             w_i,
-///   relaxed (KL, tau): w_i exp(-f_i/tau), where tau sum_i KL(sum_i | w_i) is part of the
-///   objective.
-/// Weights and tau are positive. lambda is the entropy weight of the plan, in the units of tau and
-/// f.
+///   relaxed (KL, tau): w_i exp(-(f_i - lambda ln w_i)/tau).
+/// A relaxed side adds `divergence` to the objective in place of a condition. Its entropy is measured
+/// against the weights, so that neither the number of points nor lambda decides how much mass moves.
+/// An exact side is the limit of a relaxed one as tau grows. Weights and tau are positive; potentials,
+/// lambda and tau have the unit of the cost.
 class Marginal {
  public:
   static Marginal exact(Vector weights);
@@ -21,8 +22,7 @@ class Marginal {
   const Vector& weights() const { return weights_; }
   Index size() const { return weights_.size(); }
 
-  /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact
-  /// side.
+  /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact side.
   double power(double lambda) const { return is_exact() ? 1 : tau_ / (tau_ + lambda); }
 
   /// The factor of entry i that makes its sum the one that is wanted. `sum` is the sum for the
@@ -33,26 +33,26 @@ class Marginal {
   /// The factors of all entries.
   Vector factors(const Vector& sums, const Vector& shifts, double lambda) const;
 
-  /// The potential (base 2, in units of lambda) of entry i from log2 of its sum for the potential
-  /// 0.
+  /// The potential (base 2, in units of lambda) of entry i from log2 of its sum for the potential 0.
   double potential(Index i, double log2_sum, double power) const;
 
-  Vector wanted(const Vector& potential) const;
+  Vector wanted(const Vector& potential, double lambda) const;
 
   /// sum_i |sums_i - wanted_i|: the L1 error of this side.
-  double error(const Vector& sums, const Vector& potential) const;
+  double error(const Vector& sums, const Vector& potential, double lambda) const;
 
-  /// The term of this side in the dual: <w, f>, or -tau sum_i w_i (exp(-f_i/tau) - 1).
-  double dual(const Vector& potential) const;
+  /// The term of this side in the dual. Its derivative by f_i is the wanted sum.
+  double dual(const Vector& potential, double lambda) const;
 
   /// dual(potential + change) - dual(potential), without cancellation.
-  double dual_gain(const Vector& potential, const Vector& change) const;
+  double dual_gain(const Vector& potential, const Vector& change, double lambda) const;
 
   /// Minus the second derivative of the dual term by f_i, divided by the wanted sum: 0 or 1/tau.
   double curvature() const { return is_exact() ? 0 : 1 / tau_; }
 
-  /// tau sum_i KL(sums_i | w_i) with KL(x | w) = x ln(x/w) - x + w; 0 for an exact side.
-  double divergence(const Vector& sums) const;
+  /// What this side adds to the objective: 0 for an exact one, else
+  ///   tau KL(sums | w) - lambda sum_i (sums_i - w_i) ln w_i,  KL(x | w) = sum_i x ln(x/w) - x + w.
+  double divergence(const Vector& sums, double lambda) const;
 
  private:
   Marginal(Vector weights, double tau);

@@ -58,10 +58,13 @@ void Newton::step(Scaling& scaling, double error, double tolerance) {
 Vector Newton::direction(const Scaling& scaling, double error, double tolerance, double& slope) {
   const double lambda = scaling.lambda();
   const Vector wanted = scaling.wanted_columns(), sums = scaling.column_sums();
-  const System system{
-      sums + lambda * columns_.curvature() * wanted,
-      rows_.power(lambda) * scaling.a().cwiseAbs2().cwiseQuotient(scaling.wanted_rows()),
-      scaling.b()};
+  System system{sums + lambda * columns_.curvature() * wanted,
+                rows_.power(lambda) * scaling.a().cwiseAbs2().cwiseQuotient(scaling.wanted_rows()),
+                scaling.b()};
+  if (!columns_.is_exact())  // a column that has vanished is left where it is
+    system.diagonal = system.diagonal.cwiseMax(1e-30 * system.diagonal.maxCoeff());
+  if (!rows_.is_exact())  // a row that has vanished, 0/0 here, does not count
+    system.weights = system.weights.unaryExpr([](double w) { return std::isfinite(w) ? w : 0; });
   const Vector gradient = wanted - sums;
 
   // Iterations in the time of a factorisation: one reads 8 m n bytes, the other makes n^2 m + n^3/3

@@ -32,11 +32,14 @@ void Scaling::rebuild() {
   b_ = Vector::Ones(columns_.size());
   for (int attempt = 0; attempt < 20; ++attempt) {
     sums_ = kernel_.rescale(lambda_, v_, u_, RowRule::meet(rows_, lambda_, u_, a_));
-    if (!rescue_columns()) return;
+    if (!rescue_columns(attempt == 0)) return;
   }
 }
 
-bool Scaling::rescue_columns() {
+// A relaxed column may vanish beside the others however good its potential is, so it is rescued
+// once; an exact one has mass to receive.
+bool Scaling::rescue_columns(bool first) {
+  if (!columns_.is_exact() && !first) return false;
   const Vector factors = columns_.factors(sums_, v_, lambda_);
   const double safe = std::exp2(kernel_.safe_log2());
   if (!(factors.maxCoeff() >= safe)) return false;
@@ -47,12 +50,23 @@ bool Scaling::rescue_columns() {
   return true;
 }
 
+// The factors that meet the columns. A relaxed column that has vanished keeps its potential: its
+// sum is too small to tell anything.
+Vector Scaling::next_factors() const {
+  Vector factors = columns_.factors(sums_, v_, lambda_);
+  if (columns_.is_exact()) return factors;
+  const double vanished = std::exp2(-3 * kernel_.safe_log2());
+  for (Index j = 0; j < factors.size(); ++j)
+    if (sums_[j] <= vanished) factors[j] = b_[j];
+  return factors;
+}
+
 void Scaling::pass() {
   sums_ = kernel_.fused(b_, RowRule::meet(rows_, lambda_, u_, a_));
 }
 
 void Scaling::sinkhorn() {
-  b_ = columns_.factors(sums_, v_, lambda_);
+  b_ = next_factors();
   if (!in_range(b_, columns_, kernel_.safe_log2())) {
     v_ = columns();
     rebuild();
@@ -63,7 +77,7 @@ void Scaling::sinkhorn() {
 }
 
 double Scaling::error() const {
-  return columns_.error(column_sums(), columns_.is_exact() ? Vector() : g());
+  return columns_.error(column_sums(), columns_.is_exact() ? Vector() : g(), lambda_);
 }
 
 double Scaling::move(const Vector& change) {
@@ -74,8 +88,8 @@ double Scaling::move(const Vector& change) {
   pass();
   const Vector row_change = lambda_ * (a_.array() / a_before.array()).log();
   // Met rows change the mass of the plan with their dual term; together they are 1/power of it.
-  return rows_.dual_gain(f_before, row_change) / (lambda_ * rows_.power(lambda_)) +
-         columns_.dual_gain(g_before, lambda_ * change) / lambda_;
+  return rows_.dual_gain(f_before, row_change, lambda_) / (lambda_ * rows_.power(lambda_)) +
+         columns_.dual_gain(g_before, lambda_ * change, lambda_) / lambda_;
 }
 
 void Scaling::restore(Point point) {
@@ -98,7 +112,7 @@ Vector Scaling::columns() const {
 }
 
 Vector Scaling::next_columns() const {
-  return v_.array() + columns_.factors(sums_, v_, lambda_).array().log2();
+  return v_.array() + next_factors().array().log2();
 }
 
 void Scaling::set_columns(const Vector& potentials) {
@@ -120,16 +134,16 @@ Vector Scaling::g() const {
 }
 
 Vector Scaling::wanted_columns() const {
-  return columns_.wanted(columns_.is_exact() ? Vector() : g());
+  return columns_.wanted(columns_.is_exact() ? Vector() : g(), lambda_);
 }
 
 Vector Scaling::wanted_rows() const {
-  return rows_.wanted(rows_.is_exact() ? Vector() : f());
+  return rows_.wanted(rows_.is_exact() ? Vector() : f(), lambda_);
 }
 
 double Scaling::dual() const {
   const double mass = wanted_rows().sum();
-  return (rows_.dual(f()) + columns_.dual(g())) / lambda_ - mass;
+  return (rows_.dual(f(), lambda_) + columns_.dual(g(), lambda_)) / lambda_ - mass;
 }
 
 }  // namespace remblai

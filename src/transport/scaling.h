@@ -55,9 +55,10 @@ class Scaling {
   Vector wanted_rows() const;
 
  private:
+  Vector next_factors() const;
   void pass();
   void rebuild();
-  bool rescue_columns();
+  bool rescue_columns(bool first);
 
   Kernel& kernel_;
   const Marginal& rows_;

@@ -76,6 +76,7 @@ Transport::Transport(Transport&&) noexcept = default;
 Transport& Transport::operator=(Transport&&) noexcept = default;
 
 void Transport::State::use(GroundCost next) {
+  has_plan = false;
   if (next.rows() != p.size() || next.columns() != q.size())
     throw Error({.field = "cost",
                  .value = fmt::format("{} x {}", next.rows(), next.columns()),
@@ -86,7 +87,6 @@ void Transport::State::use(GroundCost next) {
                  .problem = "the distances are too large for double precision",
                  .remedy = "rescale the points"});
   const linalg::Threads scope(resources.threads);
-  has_plan = false;
   cost = std::move(next);
   kernel->use(cost);
   has_cost = true;

@@ -96,7 +96,8 @@ TEST(Threads, ScopesOfManyThreadsAtATime) {
 TEST(Threads, WhatTheHostProgramHasSetSurvivesAFit) {
   for (const int host : {1, 2}) {
     const linalg::Threads setting(host);
-    const Model model = fit(test::small_problem(), {.steps = 2, .resources = {.threads = 3 - host}});
+    const Model model =
+        fit(test::small_problem(), {.steps = 2, .resources = {.threads = 3 - host}});
     EXPECT_EQ(linalg::current_threads(), host);
     predict(model, model.target.points);
     EXPECT_EQ(linalg::current_threads(), host);
@@ -113,7 +114,8 @@ TEST(Threads, AFitKeepsItsNumberWhileOthersAskForMore) {
       EXPECT_EQ(linalg::current_threads(), 1);
       return true;
     };
-    fit(test::small_problem(), {.steps = 5, .outer_tolerance = 0, .resources = {.threads = 1}}, callback);
+    fit(test::small_problem(), {.steps = 5, .outer_tolerance = 0, .resources = {.threads = 1}},
+        callback);
   }
   stop = true;
 }

@@ -44,7 +44,8 @@ for name, prior in {"identity": np.eye(d), "w": w_ridge, "w-inverse": np.linalg.
     for _ in range(steps):
         a = mean(moment(plan) + eps * np.eye(d), prior)
         if absolute is None:
-            absolute = lam * np.sum(a * c0)
+            apart = x.mean(0) - z.mean(0)  # lambda is relative to the mean cost of the centred clouds
+            absolute = lam * np.sum(a * (c0 - np.outer(apart, apart)))
         plan = ot.sinkhorn(p, q, cost(a), absolute, method="sinkhorn_log", stopThr=1e-14, numItermax=100000)
     np.save(here / f"fit_{name}_metric.npy", a)
     np.save(here / f"fit_{name}_plan.npy", plan)

@@ -22,11 +22,11 @@ exact = ot.emd(p, q, cost)
 heavy_p, light_q = 1.5 * p, 0.8 * q
 relaxed = {
     "both": ot.unbalanced.sinkhorn_unbalanced(
-        heavy_p, light_q, cost, lam, (0.3, 0.7), reg_type="entropy", stopThr=1e-15, numItermax=100000),
+        heavy_p, light_q, cost, lam, (0.3, 0.7), reg_type="kl", stopThr=1e-15, numItermax=100000),
     "rows": ot.unbalanced.sinkhorn_unbalanced(
-        p, q, cost, lam, (0.3, float("inf")), reg_type="entropy", stopThr=1e-15, numItermax=100000),
+        p, q, cost, lam, (0.3, float("inf")), reg_type="kl", stopThr=1e-15, numItermax=100000),
     "columns": ot.unbalanced.sinkhorn_unbalanced(
-        p, q, cost, lam, (float("inf"), 0.7), reg_type="entropy", stopThr=1e-15, numItermax=100000),
+        p, q, cost, lam, (float("inf"), 0.7), reg_type="kl", stopThr=1e-15, numItermax=100000),
 }
 for name, array in {
     "cost": cost,

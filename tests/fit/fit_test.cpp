@@ -226,21 +226,38 @@ TEST(Fit, APriorThatWasGivenCounts) {
   EXPECT_LE(model.history.back().riccati_residual, 1e-8);
 }
 
-TEST(Fit, LambdaIsRelativeToTheMeanCostUnderTheFirstMetric) {
+TEST(Fit, LambdaIsRelativeToTheMeanCostOfTheCentredCloudsUnderTheFirstMetric) {
   const Problem problem = test::small_problem();
   const Matrix independent = Matrix::Constant(30, 40, 1.0 / 1200);
   const Matrix c0 = moment(independent, problem.source.points, problem.target.points);
   const Model fixed = fit(problem, {.metric = MetricChoice::identity, .lambda = 0.3});
-  EXPECT_NEAR(fixed.lambda, 0.3 * c0.trace(), 1e-10);
+  const Eigen::RowVectorXd apart =
+      problem.source.points.colwise().mean() - problem.target.points.colwise().mean();
+  const Matrix centred = c0 - apart.transpose() * apart;
+  EXPECT_NEAR(fixed.lambda, 0.3 * centred.trace(), 1e-10);
   const Model learned = fit(problem, {.lambda = 0.3, .ridge = 0.2});
   EXPECT_NEAR(learned.ridge, 0.2 * c0.trace() / 5, 1e-10);
   const Matrix a0 = spd::inverse_sqrt(c0 + learned.ridge * Matrix::Identity(5, 5));
-  EXPECT_NEAR(learned.lambda, 0.3 * (a0 * c0).trace(), 1e-8);
+  EXPECT_NEAR(learned.lambda, 0.3 * (a0 * centred).trace(), 1e-8);
   const Model absolute = fit(problem, {.lambda = learned.lambda,
                                        .lambda_unit = Unit::absolute,
                                        .ridge = learned.ridge,
                                        .ridge_unit = Unit::absolute});
   EXPECT_LE((plan(absolute) - plan(learned)).lpNorm<1>(), 1e-9);
+}
+
+// Moving one cloud adds one number to each row and each column of the costs of a fixed metric.
+TEST(Fit, TheDistanceBetweenTheCloudsDoesNotChangeThePlanOfAFixedMetric) {
+  const Problem problem = test::small_problem();
+  Problem moved = problem;
+  moved.target.points.array() += 1e3;
+  for (const double lambda : {0.2, 0.0}) {
+    const Options options{.metric = MetricChoice::identity, .lambda = lambda, .tolerance = 1e-9};
+    const Model here = fit(problem, options), there = fit(moved, options);
+    EXPECT_NEAR(here.lambda, there.lambda, 1e-9 * here.lambda);
+    EXPECT_LE((plan(here) - plan(there)).lpNorm<1>(), 1e-7) << lambda;
+    EXPECT_EQ(predict(here, problem.target.points), predict(there, moved.target.points)) << lambda;
+  }
 }
 
 TEST(Fit, ExactTransportIsTheLimitOfSmallLambda) {

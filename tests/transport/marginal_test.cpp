@@ -23,7 +23,7 @@ TEST(Marginal, FactorsMeetWhatIsWanted) {
   for (const Marginal& side : both_rules()) {
     const Vector factors = side.factors(sums, shifts, lambda);
     const Vector potential = lambda * std::log(2.0) * (shifts.array() + factors.array().log2());
-    EXPECT_LE(side.error(factors.cwiseProduct(sums), potential), 1e-14);
+    EXPECT_LE(side.error(factors.cwiseProduct(sums), potential, lambda), 1e-14);
     for (Index i = 0; i < 6; ++i) {
       EXPECT_EQ(factors[i], side.factor(i, sums[i], shifts[i], side.power(lambda)));
       // From the log of the sum for the potential 0, without the shift.
@@ -36,16 +36,17 @@ TEST(Marginal, FactorsMeetWhatIsWanted) {
 TEST(Marginal, TheDualHasTheWantedSumsAsDerivative) {
   const Vector f = test::random_matrix(6, 1, 4).col(0);
   for (const Marginal& side : both_rules()) {
-    const Vector wanted = side.wanted(f);
+    const Vector wanted = side.wanted(f, lambda);
     for (Index i = 0; i < 6; ++i) {
       const double h = 1e-5;
       Vector up = f, down = f, change = Vector::Zero(6);
       up[i] += h;
       down[i] -= h;
       change[i] = h;
-      EXPECT_NEAR((side.dual(up) - side.dual(down)) / (2 * h), wanted[i], 1e-8);
-      EXPECT_NEAR(side.dual_gain(f, change), side.dual(up) - side.dual(f), 1e-13);
-      const double second = (side.wanted(up)[i] - side.wanted(down)[i]) / (2 * h);
+      EXPECT_NEAR((side.dual(up, lambda) - side.dual(down, lambda)) / (2 * h), wanted[i], 1e-8);
+      EXPECT_NEAR(side.dual_gain(f, change, lambda), side.dual(up, lambda) - side.dual(f, lambda),
+                  1e-13);
+      const double second = (side.wanted(up, lambda)[i] - side.wanted(down, lambda)[i]) / (2 * h);
       EXPECT_NEAR(-second, side.curvature() * wanted[i], 1e-8);
     }
   }
@@ -55,19 +56,19 @@ TEST(Marginal, FenchelsInequalityIsTightWhereItShouldBe) {
   const Marginal side = Marginal::relaxed(test::random_weights(6, 1), 0.7);
   const Vector f = test::random_matrix(6, 1, 5).col(0);
   const auto gap = [&](const Vector& sums) {
-    return sums.dot(f) + side.divergence(sums) - side.dual(f);
+    return sums.dot(f) + side.divergence(sums, lambda) - side.dual(f, lambda);
   };
-  EXPECT_NEAR(gap(side.wanted(f)), 0, 1e-14);
-  EXPECT_GT(gap(1.1 * side.wanted(f)), 1e-3);
+  EXPECT_NEAR(gap(side.wanted(f, lambda)), 0, 1e-14);
+  EXPECT_GT(gap(1.1 * side.wanted(f, lambda)), 1e-3);
   EXPECT_GT(gap(Vector::Zero(6)), 1e-3);
 }
 
 TEST(Marginal, ALargeTauIsExact) {
   const Vector w = test::random_weights(6, 1), f = test::random_matrix(6, 1, 6).col(0);
   const Marginal exact = Marginal::exact(w), nearly = Marginal::relaxed(w, 1e9);
-  EXPECT_NEAR(exact.dual(f), nearly.dual(f), 1e-8);
-  EXPECT_LE((exact.wanted(f) - nearly.wanted(f)).norm(), 1e-8);
-  EXPECT_EQ(exact.divergence(2 * w), 0);
+  EXPECT_NEAR(exact.dual(f, lambda), nearly.dual(f, lambda), 1e-8);
+  EXPECT_LE((exact.wanted(f, lambda) - nearly.wanted(f, lambda)).norm(), 1e-8);
+  EXPECT_EQ(exact.divergence(2 * w, lambda), 0);
 }
 
 }  // namespace

@@ -24,14 +24,21 @@ double divergence(const Vector& sums, const Vector& weights) {
   return total;
 }
 
-// Up to the constant lambda sum p, the objective of a plan, from its definition.
+// The objective of a plan, from its definition: the entropy is measured against the weights of the
+// relaxed sides, up to constants.
 double primal(const Matrix& g, const Matrix& cost, const Vector& p, const Vector& q, double lambda,
               const TransportOptions& options) {
   const auto entropy = [](double x) { return x > 0 ? x * std::log(x) - x : 0.0; };
-  const Vector columns = g.colwise().sum().transpose();
-  return g.cwiseProduct(cost).sum() + lambda * (g.unaryExpr(entropy).sum() + p.sum()) +
-         options.relax_source * divergence(g.rowwise().sum(), p) +
-         options.relax_target * divergence(columns, q);
+  const Vector rows = g.rowwise().sum(), columns = g.colwise().sum().transpose();
+  double value = g.cwiseProduct(cost).sum() + lambda * (g.unaryExpr(entropy).sum() + p.sum());
+  const auto add_side = [&](double tau, const Vector& sums, const Vector& weights) {
+    if (tau > 0)
+      value += tau * divergence(sums, weights) -
+               lambda * (sums - weights).dot(weights.array().log().matrix());
+  };
+  add_side(options.relax_source, rows, p);
+  add_side(options.relax_target, columns, q);
+  return value;
 }
 
 TEST(Relaxed, AgreesWithPot) {
@@ -75,8 +82,8 @@ TEST(Relaxed, EverySolverMeetsItAtEveryRatioAndTheGapHolds) {
         EXPECT_LE((t.plan - first).lpNorm<1>(), 1e-6) << what;
         const double value = primal(t.plan, cost, p, exact_q, lambda, options);
         EXPECT_NEAR(t.result.objective(lambda), value, 1e-9 * (1 + std::abs(value))) << what;
-        EXPECT_LE(t.result.dual, value + 1e-9) << what;
-        EXPECT_GE(t.result.gap, value - t.result.dual - 1e-8) << what;
+        EXPECT_LE(t.result.dual, value + 1e-7 * (1 + std::abs(value))) << what;
+        EXPECT_GE(t.result.gap, value - t.result.dual - 1e-7 * (1 + std::abs(value))) << what;
         EXPECT_LE(t.result.gap, 1e-6 * cost.maxCoeff()) << what;
       }
     }
@@ -108,7 +115,7 @@ TEST(Relaxed, FarPointsAreLeftAlone) {
   EXPECT_TRUE(t.result.converged);
   EXPECT_TRUE(t.plan.allFinite());
   EXPECT_LE(t.plan.row(3).sum() + t.plan.col(4).sum(), 1e-12);
-  EXPECT_GT(t.result.mass, 0.1);
+  EXPECT_GT(t.result.mass, 0.5);
   EXPECT_LT(t.result.mass, 1);
 }
 
@@ -125,7 +132,12 @@ TEST(Relaxed, AFitLearnsAMetricFromARelaxedPlanAndItsObjectiveFalls) {
   for (std::size_t k = 1; k < model.history.size(); ++k)
     EXPECT_LE(model.history[k].objective,
               model.history[k - 1].objective + 1e-8 * std::abs(model.history[k - 1].objective));
-  EXPECT_GT(model.history.back().relaxation, 0);
+  const Step& last = model.history.back();
+  EXPECT_NE(last.relaxation, 0);
+  EXPECT_NEAR(last.objective,
+              last.transport_cost + last.relaxation + last.prior_term + last.ridge_term -
+                  model.lambda * last.entropy,
+              1e-12 * std::abs(last.objective));
   const Matrix g = plan(model);
   const Vector rows = g.rowwise().sum();
   EXPECT_LT(rows[0], 0.5 * rows.tail(29).mean());
