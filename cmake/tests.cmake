@@ -127,7 +127,7 @@ if(REMBLAI_BUILD_CLI)
                       tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
                       tests/cli/progress_test.cpp tests/cli/report_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
-  precompile(remblai_cli_tests REUSE_FROM remblai_tests)
+  precompile(remblai_cli_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(
     remblai_cli_tests
@@ -151,7 +151,7 @@ if(REMBLAI_BUILD_CLI)
     tests/experiments/office_caltech_test.cpp
     tests/experiments/published_test.cpp
     tests/experiments/results_test.cpp)
-  precompile(remblai_experiments_tests REUSE_FROM remblai_tests)
+  precompile(remblai_experiments_tests <gtest/gtest.h> <Eigen/Core>)
   target_include_directories(remblai_experiments_tests PRIVATE src tests)
   target_compile_definitions(
     remblai_experiments_tests
