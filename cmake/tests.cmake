@@ -7,6 +7,11 @@ include(GoogleTest)
 add_library(remblai_test_flags INTERFACE)
 target_compile_options(remblai_test_flags INTERFACE $<IF:$<CONFIG:Release>,-O1,-O0>
                                                     -Wno-maybe-uninitialized)
+target_compile_definitions(
+  remblai_test_flags
+  INTERFACE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+            REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
+            REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(remblai_test_flags INTERFACE remblai_flags)
 
 # Under ThreadSanitizer the tests of what several threads share, and the parts of the library that they
@@ -19,6 +24,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
     tests/base/parallel_test.cpp tests/io/hdf5_test.cpp tests/transport/anderson_test.cpp
     tests/transport/concurrency_test.cpp tests/transport/costs_test.cpp
     tests/transport/exact_test.cpp tests/transport/transport_test.cpp)
+  precompile(remblai_thread_tests <gtest/gtest.h> <Eigen/Core> <fmt/format.h>)
   target_include_directories(remblai_thread_tests PRIVATE include src tests)
   target_compile_definitions(
     remblai_thread_tests PRIVATE EIGEN_MAX_ALIGN_BYTES=64
@@ -92,12 +98,8 @@ add_executable(
   tests/base/threads_test.cpp
   tests/transport/transport_test.cpp
   tests/base/version_test.cpp)
+precompile(remblai_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
 target_include_directories(remblai_tests PRIVATE src tests)
-target_compile_definitions(
-  remblai_tests
-  PRIVATE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-          REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
-          REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
   remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                         PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
@@ -119,13 +121,9 @@ if(REMBLAI_BUILD_CLI)
                       tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
                       tests/cli/progress_test.cpp tests/cli/report_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
+  precompile(remblai_cli_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_cli_tests PRIVATE tests)
-  target_compile_definitions(
-    remblai_cli_tests
-    PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>"
-            REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-            REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
-            REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  target_compile_definitions(remblai_cli_tests PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>")
   target_link_libraries(
     remblai_cli_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                               GTest::gtest_main)
@@ -142,10 +140,8 @@ if(REMBLAI_BUILD_CLI)
     tests/experiments/office_caltech_test.cpp
     tests/experiments/published_test.cpp
     tests/experiments/results_test.cpp)
+  precompile(remblai_experiments_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_experiments_tests PRIVATE src tests)
-  target_compile_definitions(
-    remblai_experiments_tests
-    PRIVATE REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
   target_link_libraries(remblai_experiments_tests
                         PRIVATE remblai_experiments remblai_test_flags fmt::fmt GTest::gtest_main)
   discover(remblai_experiments_tests)
@@ -181,13 +177,12 @@ if(REMBLAI_BUILD_CLI)
   set_tests_properties(Install.a_consumer_project_builds_and_runs PROPERTIES LABELS slow)
 
   # Only with ccache: the test would otherwise compile the library a second time.
-  if(BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(BUILD_SHARED_LIBS AND REMBLAI_CCACHE AND CMAKE_BUILD_TYPE STREQUAL "Release")
     add_test(
       NAME Install.a_consumer_of_the_static_library_builds_and_runs
       COMMAND
         ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/static_consumer
-        -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER}
-        -DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -P
+        -DGENERATOR=${CMAKE_GENERATOR} -DCOMPILER=${CMAKE_CXX_COMPILER} -P
         ${PROJECT_SOURCE_DIR}/tests/consumer/static.cmake)
     set_tests_properties(Install.a_consumer_of_the_static_library_builds_and_runs
                          PROPERTIES LABELS slow)
