@@ -39,7 +39,8 @@ struct PassCounts {
 
 struct TransportResult {
   /// The L1 distance of the row sums from p. Where they are relaxed, from where the potentials
-  /// say that the optimum has them, p exp(-(f - lambda ln p)/tau). Measured on the returned potentials.
+  /// say that the optimum has them, p exp(-(f - lambda ln p)/tau). Measured on the returned
+  /// potentials.
   double source_error = 0;
   double target_error = 0;  ///< the same for the column sums
   double cost = 0;          ///< <G, c>

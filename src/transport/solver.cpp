@@ -143,8 +143,9 @@ bool Solve::reach_by_anderson(double tolerance) {
 
 }  // namespace
 
-Solved solve(Kernel& kernel, const GroundCost& cost, const Marginal& rows, const Marginal& columns,
-             double lambda, const TransportOptions& options, Potentials& potentials) {
+Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& rows,
+                       const Marginal& columns, double lambda, const TransportOptions& options,
+                       Potentials& potentials) {
   kernel.reset_counts();
   Solve run(kernel, rows, columns, options);
   Solved solved;
