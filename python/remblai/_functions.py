@@ -153,7 +153,8 @@ def load(path: str | os.PathLike[str]) -> _core.Model:
 
 
 class Plan(NamedTuple):
-    """A solved transport problem: min <G, cost> + lambda sum G ln G."""
+    """A solved transport problem: min <G, cost> + lambda sum G ln G, the sums of G being given or, where
+    they are relaxed, pulled towards the weights."""
 
     plan: _checks.Float  #: G, m x n
     f: _checks.Float  #: potentials: G = exp((f_i + g_j - cost_ij)/lambda)
@@ -175,10 +176,17 @@ def transport(
     **keywords: Any,
 ) -> Plan:
     """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones. lambda_ is
-    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision, threads."""
+    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision, threads.
+
+    `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in units of
+    the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used as they are.
+    With both it is ot.unbalanced.sinkhorn_unbalanced(p, q, cost, lambda_, (relax_source, relax_target))."""
     if not lambda_ > 0:
         raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
-    _checks.require_known(keywords, ["tolerance", "max_passes", "solver", "precision", "threads"])
+    _checks.require_known(
+        keywords,
+        ["tolerance", "max_passes", "solver", "precision", "threads", "relax_source", "relax_target"],
+    )
     found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:
         raise found["error"]

@@ -1,6 +1,8 @@
 // The kernel on the processor: entries in double or float, stored or made row by row in every pass.
 // Each pass works on fixed pieces of rows, and the column sums of the pieces are added in a fixed
 // order, so every number of threads gives the same bits.
+#include "transport/kernel_cpu.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -14,25 +16,13 @@
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "transport/column_sums.h"
-#include "transport/kernel.h"
+#include "transport/cpu_entries.h"
 
 namespace remblai {
 namespace {
 
-// Below this many entries a pass is shorter than the start of a team of threads.
-constexpr double small_matrix = 100000;
-
 // Points on the target side up to which a Newton step may factorise its matrix.
 constexpr Index largest_factored = 4096;
-
-// The power of two just above `size`, so that divisions by it are exact.
-double power_of_two(double size) {
-  return size > 0 && std::isfinite(size) ? std::exp2(std::ceil(std::log2(size))) : 1;
-}
-
-double largest_length(const Matrix& points) {
-  return points.rows() ? points.rowwise().norm().maxCoeff() : 0;
-}
 
 // body(first row, number of rows: 4 or 1) over a range.
 template <class Body>
@@ -64,7 +54,7 @@ class CpuKernel final : public Kernel {
   Matrix matrix() const override;
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
-  Index most_factored() const override { return stored_ ? largest_factored : 0; }
+  Index most_factored() const override { return plan_.stored ? largest_factored : 0; }
   bool factorise(const Vector& left, const Vector& right, const Vector& null) override;
   Vector precondition(const Vector& y) const override;
   double safe_log2() const override { return is_double ? 300 : 20; }
@@ -76,11 +66,6 @@ class CpuKernel final : public Kernel {
 
   Index m() const { return cost_->rows(); }
   Index n() const { return cost_->columns(); }
-  void plan_memory();
-  void store_entries();
-  void keep_factors();
-  const T* stored_entries(Index row) const;
-  void make_entries(Rows rows, RowMatrix<T>& block) const;
   void dot_block(const T* k, int count, const Column& x, double* out) const;
   template <class Body>
   void for_rows(Body&& body) const;
@@ -116,15 +101,10 @@ class CpuKernel final : public Kernel {
   Resources resources_;
   double memory_ = 0;  // bytes for matrices of all pairs
   const GroundCost* cost_ = nullptr;
-  bool stored_ = false;
-  int threads_ = 1;
-  Index pieces_ = 1;      // of the rows, each with its own column sums
-  Index made_rows_ = 1;   // at a time, when they are not stored
-  double unit_ = 1;       // entries are costs without alpha and beta, in this unit
-  RowMatrix<T> entries_;  // stored; empty when the caller's matrix serves
-  RowMatrix<T> kernel_;   // K; empty when it is not stored
-  RowMatrix<T> u_, v_;    // factors of the entries in float; double uses those of the costs
-  double scale_ = 0;      // log2(e)/lambda, for entries in their unit
+  WorkPlan plan_;
+  CpuEntries<T> entries_;
+  RowMatrix<T> kernel_;              // K; empty when it is not stored
+  double scale_ = 0;                 // log2(e)/lambda, for entries in their unit
   Vector row_shift_, column_shift_;  // exponents of K beside the entries
   mutable ColumnSums<T> sums_;
   mutable std::vector<RowMatrix<T>> blocks_;
@@ -134,101 +114,18 @@ class CpuKernel final : public Kernel {
 
 template <class T>
 void CpuKernel<T>::use(const GroundCost& cost) {
+  if (memory_ == 0) memory_ = resources_.memory_bytes();
+  if (memory_ == 0) memory_ = available_memory() / 2;
   cost_ = &cost;
-  plan_memory();
-  row_shift_.resize(m());
-  if (stored_)
-    store_entries();
-  else
-    keep_factors();
-}
-
-// Costs, K and the copy in float that a Newton step factorises are stored when they fit. Else the
-// blocks of all threads and the column sums of all pieces have to: neither the number of pieces nor
-// the size of a block depends on the number of threads, so that sums do not either.
-template <class T>
-void CpuKernel<T>::plan_memory() {
-  if (memory_ == 0) {
-    memory_ = resources_.memory_bytes();
-    if (memory_ == 0) memory_ = available_memory() / 2;
-  }
-  const double rows = static_cast<double>(m()), columns = static_cast<double>(n());
-  const double each = sizeof(T);
-  const double needed = (2 * each + sizeof(float)) * rows * columns +
-                        (n() <= largest_factored ? sizeof(float) * columns * columns : 0);
-  stored_ = cost_->is_dense() || needed <= memory_;
-  threads_ = rows * columns < small_matrix ? 1 : std::max(1, resources_.threads);
-  pieces_ = piece_count(m());
-  if (stored_) {
+  plan_ = plan_work(cost, sizeof(T), memory_, resources_.threads, largest_factored);
+  if (plan_.stored) {
     blocks_.clear();
-    return;
-  }
-  entries_.resize(0, 0);
-  kernel_.resize(0, 0);
-  const double sums = columns * (is_double ? sizeof(double) : sizeof(double) + sizeof(float));
-  pieces_ = std::clamp<Index>(static_cast<Index>(std::min(1e6, memory_ / 2 / sums)), 1, pieces_);
-  // Enough for a matrix product to be fast, few enough to be in a cache when they are used.
-  const double cached = std::clamp(0x1.8p24 / each / columns, 32.0, 192.0);
-  made_rows_ =
-      std::max<Index>(1, static_cast<Index>(std::min(cached, memory_ / 2 / each / columns)));
-  const double block = each * columns * static_cast<double>(made_rows_);
-  threads_ = static_cast<int>(std::clamp(memory_ / 2 / block, 1.0, static_cast<double>(threads_)));
-}
-
-template <class T>
-void CpuKernel<T>::store_entries() {
-  kernel_.resize(m(), n());
-  unit_ = 1;
-  if constexpr (is_double) {
-    if (cost_->is_dense()) {
-      entries_.resize(0, 0);  // those of the caller serve
-      return;
-    }
-    entries_.resize(m(), n());
-    linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
+    kernel_.resize(m(), n());
   } else {
-    entries_.resize(m(), n());
-    const bool dense = cost_->is_dense();
-    unit_ = power_of_two(dense ? cost_->matrix().cwiseAbs().maxCoeff()
-                               : 2 * largest_length(cost_->u()) * largest_length(cost_->v()));
-    Matrix some;
-    for_parts({0, m()}, 256, [&](Rows part) {
-      some.resize(part.end - part.begin, n());
-      if (dense)
-        some = cost_->matrix().middleRows(part.begin, some.rows());
-      else
-        linalg::rows_times_transpose(cost_->u(), part.begin, cost_->v(), -2, some);
-      entries_.middleRows(part.begin, some.rows()) = (some / unit_).template cast<T>();
-    });
+    kernel_.resize(0, 0);
   }
-}
-
-template <class T>
-void CpuKernel<T>::keep_factors() {
-  unit_ = 1;
-  if constexpr (!is_double) {
-    const double u_size = power_of_two(largest_length(cost_->u()));
-    const double v_size = power_of_two(largest_length(cost_->v()));
-    unit_ = u_size * v_size;
-    u_ = (cost_->u() / u_size).template cast<T>();
-    v_ = (cost_->v() / v_size).template cast<T>();
-  }
-}
-
-template <class T>
-const T* CpuKernel<T>::stored_entries(Index row) const {
-  if constexpr (is_double)
-    if (cost_->is_dense()) return cost_->matrix().row(row).data();
-  return entries_.row(row).data();
-}
-
-template <class T>
-void CpuKernel<T>::make_entries(Rows rows, RowMatrix<T>& block) const {
-  block.resize(rows.end - rows.begin, n());
-  if constexpr (is_double)
-    linalg::rows_times_transpose(cost_->u(), rows.begin, cost_->v(), -2, block);
-  else
-    linalg::rows_times_transpose(u_, rows.begin, v_, T(-2), block);
+  entries_.use(cost, plan_.stored);
+  row_shift_.resize(m());
 }
 
 // out_i = sum_j k_ij x_j for the four rows, or one, at k.
@@ -242,7 +139,7 @@ void CpuKernel<T>::dot_block(const T* k, int count, const Column& x, double* out
 
 template <class T>
 ColumnSums<T>& CpuKernel<T>::fresh_sums() const {
-  sums_.reset(pieces_, n());
+  sums_.reset(plan_.pieces, n());
   return sums_;
 }
 
@@ -251,8 +148,8 @@ template <class T>
 template <class Body>
 void CpuKernel<T>::for_rows(Body&& body) const {
   std::optional<linalg::Threads> alone;
-  if (!stored_) alone.emplace(1);
-  run_pieces(pieces_, threads_, [&](Index k) { body(k, piece(m(), pieces_, k)); });
+  if (!plan_.stored) alone.emplace(1);
+  run_pieces(plan_.pieces, plan_.threads, [&](Index k) { body(k, piece(m(), plan_.pieces, k)); });
 }
 
 // body(piece, rows, K of the first of them): all rows of a piece at once when K is stored, else a
@@ -261,10 +158,10 @@ template <class T>
 template <class Body>
 void CpuKernel<T>::sweep(Body&& body) const {
   for_rows([&](Index piece, Rows rows) {
-    if (stored_) return body(piece, rows, kernel_.row(rows.begin).data());
+    if (plan_.stored) return body(piece, rows, kernel_.row(rows.begin).data());
     Block block(*this);
-    for_parts(rows, made_rows_, [&](Rows part) {
-      make_entries(part, block.rows);
+    for_parts(rows, plan_.made_rows, [&](Rows part) {
+      entries_.make(part, block.rows);
       for (Index i = part.begin; i < part.end; ++i) {
         T* row = block.rows.row(i - part.begin).data();
         loops_.exp2_row(row, column_shift_.data(), scale_, row_shift_[i], row, n());
@@ -281,15 +178,15 @@ template <class Body>
 void CpuKernel<T>::sweep_costs(Body&& body) {
   ++counts_.exponentials;
   for_rows([&](Index piece, Rows rows) {
-    if (stored_) {
+    if (plan_.stored) {
       for (Index i = rows.begin; i < rows.end; ++i)
-        body(piece, i, stored_entries(i), kernel_.row(i).data());
+        body(piece, i, entries_.row(i), kernel_.row(i).data());
       return;
     }
     Block block(*this);
     Column row(n());
-    for_parts(rows, made_rows_, [&](Rows part) {
-      make_entries(part, block.rows);
+    for_parts(rows, plan_.made_rows, [&](Rows part) {
+      entries_.make(part, block.rows);
       for (Index i = part.begin; i < part.end; ++i)
         body(piece, i, block.rows.row(i - part.begin).data(), row.data());
     });
@@ -299,7 +196,7 @@ void CpuKernel<T>::sweep_costs(Body&& body) {
 template <class T>
 Vector CpuKernel<T>::rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) {
   const double s = std::numbers::log2e / lambda;
-  scale_ = s * unit_;
+  scale_ = s * entries_.unit();
   column_shift_ = v - s * cost_->beta();
   ColumnSums<T>& sums = fresh_sums();
   sweep_costs([&](Index piece, Index i, const T* c, T* k) {
@@ -315,7 +212,7 @@ Vector CpuKernel<T>::rescale(double lambda, const Vector& v, Vector& u, const Ro
 template <class T>
 Kernel::Sums CpuKernel<T>::fix(double lambda, const Vector& f, const Vector& g) {
   const double s = std::numbers::log2e / lambda;
-  scale_ = s * unit_;
+  scale_ = s * entries_.unit();
   row_shift_ = s * (f - cost_->alpha());
   column_shift_ = s * (g - cost_->beta());
   Sums out{Vector(m()), {}, 0};
@@ -328,7 +225,8 @@ Kernel::Sums CpuKernel<T>::fix(double lambda, const Vector& f, const Vector& g) 
     sums.add(piece, k, 1, &one);
   });
   out.columns = sums.total();
-  out.cost = unit_ * costs.sum() + cost_->alpha().dot(out.rows) + cost_->beta().dot(out.columns);
+  out.cost =
+      entries_.unit() * costs.sum() + cost_->alpha().dot(out.rows) + cost_->beta().dot(out.columns);
   return out;
 }
 
@@ -389,10 +287,10 @@ template <class T>
 Matrix CpuKernel<T>::times(const Matrix& y) const {
   ++counts_.products;
   if constexpr (is_double)
-    if (stored_) return linalg::multiply(kernel_, y);
+    if (plan_.stored) return linalg::multiply(kernel_, y);
   Matrix product(m(), y.cols());
   const linalg::Threads alone(1);  // every thread of the team makes its own products
-  const Index most = std::max<Index>(made_rows_, 32);
+  const Index most = std::max<Index>(plan_.made_rows, 32);
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most, [&](Rows part) {
       const Index count = part.end - part.begin;
@@ -417,7 +315,7 @@ Matrix CpuKernel<T>::matrix() const {
 
 template <class T>
 double CpuKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
-  const Vector exponents = rows - scale_ / unit_ * cost_->column(j);
+  const Vector exponents = rows - scale_ / entries_.unit() * cost_->column(j);
   const double top = exponents.maxCoeff();
   const auto power = [&](double x) { return std::exp2(x - top); };
   return top + std::log2(exponents.unaryExpr(power).sum());
@@ -425,7 +323,7 @@ double CpuKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
 
 template <class T>
 bool CpuKernel<T>::factorise(const Vector& left, const Vector& right, const Vector& null) {
-  assert(stored_);
+  assert(plan_.stored);
   ++counts_.products;
   rounded_.resize(m(), n());
   sweep([&](Index, Rows rows, const T* k) {
@@ -455,27 +353,7 @@ Vector CpuKernel<T>::precondition(const Vector& y) const {
 
 }  // namespace
 
-RowRule RowRule::weigh(const Vector& weights) {
-  RowRule rule;
-  rule.weights_ = &weights;
-  return rule;
-}
-
-RowRule RowRule::meet(const Marginal& marginal, double lambda, const Vector& u, Vector& factors) {
-  RowRule rule;
-  rule.marginal_ = &marginal;
-  rule.power_ = marginal.power(lambda);
-  rule.u_ = &u;
-  rule.factors_ = &factors;
-  return rule;
-}
-
-double RowRule::operator()(Index i, double product) const {
-  if (weights_) return (*weights_)[i] * product;
-  return (*factors_)[i] = marginal_->factor(i, product, (*u_)[i], power_);
-}
-
-std::unique_ptr<Kernel> make_kernel(const Resources& resources) {
+std::unique_ptr<Kernel> make_cpu_kernel(const Resources& resources) {
   if (resources.precision == Precision::float64)
     return std::make_unique<CpuKernel<double>>(resources);
   return std::make_unique<CpuKernel<float>>(resources);

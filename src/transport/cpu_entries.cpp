@@ -1,0 +1,118 @@
+// Entries of cost matrices by products of factors, and the division of memory.
+#include "transport/cpu_entries.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "base/linalg.h"
+
+namespace remblai {
+namespace {
+
+// Below this many entries a pass is shorter than the start of a team of threads.
+constexpr double small_matrix = 100000;
+
+// The power of two just above `size`, so that divisions by it are exact.
+double power_of_two(double size) {
+  return size > 0 && std::isfinite(size) ? std::exp2(std::ceil(std::log2(size))) : 1;
+}
+
+double largest_length(const Matrix& points) {
+  return points.rows() ? points.rowwise().norm().maxCoeff() : 0;
+}
+
+}  // namespace
+
+WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int threads,
+                   Index most_factored) {
+  const double rows = static_cast<double>(cost.rows());
+  const double columns = static_cast<double>(cost.columns());
+  const double pairs = rows * columns;
+  WorkPlan plan;
+  plan.threads = pairs < small_matrix ? 1 : std::max(1, threads);
+  plan.pieces = piece_count(cost.rows());
+  const double factor = cost.columns() <= most_factored ? sizeof(float) * columns * columns : 0;
+  plan.stored = cost.is_dense() || (2 * entry_size + sizeof(float)) * pairs + factor <= memory;
+  if (plan.stored) return plan;
+  // A half for column sums, which floats have twice, and a half for blocks of rows.
+  const double sums = columns * (entry_size < sizeof(double) ? 12 : 8);
+  plan.pieces =
+      std::clamp<Index>(static_cast<Index>(std::min(1e6, memory / 2 / sums)), 1, plan.pieces);
+  // Enough rows for a matrix product to be fast, few enough to be in a cache when they are used.
+  const double cached = std::clamp(0x1.8p24 / entry_size / columns, 32.0, 192.0);
+  plan.made_rows =
+      std::max<Index>(1, static_cast<Index>(std::min(cached, memory / 2 / entry_size / columns)));
+  const double block = entry_size * columns * static_cast<double>(plan.made_rows);
+  plan.threads =
+      static_cast<int>(std::clamp(memory / 2 / block, 1.0, static_cast<double>(plan.threads)));
+  return plan;
+}
+
+template <class T>
+void CpuEntries<T>::use(const GroundCost& cost, bool stored) {
+  cost_ = &cost;
+  unit_ = 1;
+  if (stored) return store();
+  entries_.resize(0, 0);
+  keep_factors();
+}
+
+template <class T>
+void CpuEntries<T>::store() {
+  const Index m = cost_->rows(), n = cost_->columns();
+  if constexpr (std::is_same_v<T, double>) {
+    if (cost_->is_dense()) {
+      entries_.resize(0, 0);  // those of the caller serve
+      return;
+    }
+    entries_.resize(m, n);
+    linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
+  } else {
+    entries_.resize(m, n);
+    const bool dense = cost_->is_dense();
+    unit_ = power_of_two(dense ? cost_->matrix().cwiseAbs().maxCoeff()
+                               : 2 * largest_length(cost_->u()) * largest_length(cost_->v()));
+    Matrix some;
+    for (Index first = 0; first < m; first += 256) {
+      some.resize(std::min<Index>(256, m - first), n);
+      if (dense)
+        some = cost_->matrix().middleRows(first, some.rows());
+      else
+        linalg::rows_times_transpose(cost_->u(), first, cost_->v(), -2, some);
+      entries_.middleRows(first, some.rows()) = (some / unit_).template cast<T>();
+    }
+  }
+}
+
+template <class T>
+void CpuEntries<T>::keep_factors() {
+  if constexpr (!std::is_same_v<T, double>) {
+    const double u_size = power_of_two(largest_length(cost_->u()));
+    const double v_size = power_of_two(largest_length(cost_->v()));
+    unit_ = u_size * v_size;
+    u_ = (cost_->u() / u_size).template cast<T>();
+    v_ = (cost_->v() / v_size).template cast<T>();
+  }
+}
+
+template <class T>
+const T* CpuEntries<T>::row(Index i) const {
+  if constexpr (std::is_same_v<T, double>)
+    if (cost_->is_dense()) return cost_->matrix().row(i).data();
+  return entries_.row(i).data();
+}
+
+template <class T>
+void CpuEntries<T>::make(Rows rows, RowMatrix<T>& block) const {
+  block.resize(rows.end - rows.begin, cost_->columns());
+  if constexpr (std::is_same_v<T, double>)
+    linalg::rows_times_transpose(cost_->u(), rows.begin, cost_->v(), -2, block);
+  else
+    linalg::rows_times_transpose(u_, rows.begin, v_, T(-2), block);
+}
+
+template class CpuEntries<double>;
+template class CpuEntries<float>;
+
+}  // namespace remblai
