@@ -47,7 +47,6 @@ Settings default_settings() {
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
   settings.ridges = {100, 10, 1};
   settings.options.outer_tolerance = 0.01;
-  settings.options.acceleration = Acceleration::none;
   return settings;
 }
 
@@ -236,7 +235,9 @@ void add_reproduce(CLI::App& app, Action& action) {
   add_list(command, "--methods", arguments->settings.methods, "of " + keys, what_to_run);
 
   add_list(command, "--lambda-grid", arguments->settings.lambdas,
-           "lambda to choose from, times the mean cost under the first metric", group::method);
+           "lambda to choose from, times the mean cost between the centred clouds under the first "
+           "metric",
+           group::method);
   add_list(command, "--ridge-grid", arguments->settings.ridges,
            "ridge to choose from, of ot-w, ot-w-inverse and learned-ridge, which tries --ridge too",
            group::method);

@@ -7,6 +7,11 @@ include(GoogleTest)
 add_library(remblai_test_flags INTERFACE)
 target_compile_options(remblai_test_flags INTERFACE $<IF:$<CONFIG:Release>,-O1,-O0>
                                                     -Wno-maybe-uninitialized)
+target_compile_definitions(
+  remblai_test_flags
+  INTERFACE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+            REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
+            REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(remblai_test_flags INTERFACE remblai_flags)
 
 # Under ThreadSanitizer the tests of what several threads share, and the parts of the library that they
@@ -101,11 +106,6 @@ add_executable(
   tests/transport/transport_test.cpp)
 precompile(remblai_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
 target_include_directories(remblai_tests PRIVATE src tests)
-target_compile_definitions(
-  remblai_tests
-  PRIVATE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-          REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
-          REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
 target_link_libraries(
   remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                         PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
@@ -127,14 +127,9 @@ if(REMBLAI_BUILD_CLI)
                       tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
                       tests/cli/progress_test.cpp tests/cli/report_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
-  precompile(remblai_cli_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
+  precompile(remblai_cli_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_cli_tests PRIVATE tests)
-  target_compile_definitions(
-    remblai_cli_tests
-    PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>"
-            REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-            REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
-            REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  target_compile_definitions(remblai_cli_tests PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>")
   target_link_libraries(
     remblai_cli_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                               GTest::gtest_main)
@@ -151,11 +146,8 @@ if(REMBLAI_BUILD_CLI)
     tests/experiments/office_caltech_test.cpp
     tests/experiments/published_test.cpp
     tests/experiments/results_test.cpp)
-  precompile(remblai_experiments_tests <gtest/gtest.h> <Eigen/Core>)
+  precompile(remblai_experiments_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_experiments_tests PRIVATE src tests)
-  target_compile_definitions(
-    remblai_experiments_tests
-    PRIVATE REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
   target_link_libraries(remblai_experiments_tests
                         PRIVATE remblai_experiments remblai_test_flags fmt::fmt GTest::gtest_main)
   discover(remblai_experiments_tests)

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <thread>
 
-#include "base/linalg.h"
 #include "journal.h"
 #include "mnist.h"
 #include "office_caltech.h"
@@ -129,7 +128,6 @@ bool run_tasks(const Experiment& experiment, const Settings& settings, int jobs,
     if (!journal.find(task)) left.push_back(&task);
   const std::size_t before = experiment.tasks.size() - left.size();
 
-  const linalg::Threads alone(1);  // the tasks share the cores
   std::mutex mutex;
   std::condition_variable news;
   std::atomic<bool> stop = false;

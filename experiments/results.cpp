@@ -107,7 +107,8 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
     notes.push_back(fmt::format(
         "lambda is chosen for each task by the accuracy on the training half of the target, as in "
         "the paper: this uses target labels, which a user does not have. It is one of {} x the "
-        "mean cost under the first metric; of equally good values the largest.",
+        "mean cost between the centred clouds under the first metric; of equally good values the "
+        "largest.",
         fmt::join(settings.lambdas, ", ")));
   if (!ridge_tuned.empty())
     notes.push_back(fmt::format(

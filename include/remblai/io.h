@@ -64,7 +64,7 @@ REMBLAI_API std::vector<std::string> read_names(const std::string& spec,
 REMBLAI_API Labels read_labels(const std::string& spec);
 
 /// Reads labels to score with. NaN, and an empty field of a .csv, become unknown_label (-1).
-Labels read_target_labels(const std::string& spec);
+REMBLAI_API Labels read_target_labels(const std::string& spec);
 
 /// Reads finite numbers from a row or a column.
 REMBLAI_API Vector read_vector(const std::string& spec);

@@ -6,6 +6,7 @@
 #include "base/linalg.h"
 #include "fit/session.h"
 #include "remblai/error.h"
+#include "remblai/threads.h"
 
 namespace remblai {
 namespace {
@@ -25,7 +26,7 @@ Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
 
 }  // namespace
 
-struct FitPath::State {
+struct REMBLAI_LOCAL FitPath::State {
   State(const Problem& problem, const Options& options, const MatrixView& points)
       : session(problem, options, Span::with_origin), common(options) {
     require_finite(points, "points");
@@ -109,6 +110,7 @@ Labels FitPath::labels(const PredictOptions& options) const {
                  .value = {},
                  .problem = "there are none to carry over",
                  .remedy = "give a label for each source point"});
+  const linalg::Threads scope(thread_count(state_->common.resources.threads));
   const Space& space = session.space();
   Matrix plan = session.planner().plan();
   const Vector sums = plan.rowwise().sum();

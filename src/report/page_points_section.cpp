@@ -44,8 +44,8 @@ Json map_section(const PageContext& context) {
   Json block{
       {"kind", "scatter"},
       {"title", "Points in the metric of the model"},
-      {"x_title", fmt::format("first axis ({} of the variance)", percent(view.shares[0]))},
-      {"y_title", fmt::format("second axis ({})", percent(view.shares[1]))},
+      {"x_title", fmt::format("first axis ({} of the variance)", percent_text(view.shares[0]))},
+      {"y_title", fmt::format("second axis ({})", percent_text(view.shares[1]))},
       {"classes", context.names(classes)},
       {"predicted", context.predicted()},
       {"clouds",
@@ -93,7 +93,7 @@ Json pairs_section(const PageContext& context, const PlanView& view) {
                        {"target", pair.target + 1},
                        {"source_class", who(model.source.labels, pair.source)},
                        {"target_class", who(known, pair.target)},
-                       {"share", percent(pair.share)}});
+                       {"share", percent_text(pair.share)}});
     }
     return section(
         "Strongest pairs",
@@ -116,7 +116,7 @@ Json pairs_section(const PageContext& context, const PlanView& view) {
     if (model.source.labelled()) row.push_back(who(model.source.labels, pair.source));
     row.push_back(fmt::format("{}", pair.target + 1));
     if (model.source.labelled()) row.push_back(who(known, pair.target));
-    row.push_back(percent(pair.share));
+    row.push_back(percent_text(pair.share));
     row.push_back(fmt::format("{:.4g}", distance));
     rows.push_back(row);
   }

@@ -49,7 +49,7 @@ Index with_mass(const Domain& domain) {
   return static_cast<Index>(positive_entries(domain.weights).size());
 }
 
-std::string percent(double share) {
+std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 

@@ -50,7 +50,7 @@ Json sheet_of_points(const PageContext& context, const Matrix& points);
 /// Rows as pictures of signed numbers: blue above 0, orange below, clear at 0.
 Json sheet_of_weights(const PageContext& context, const Matrix& rows);
 
-std::string percent(double share);
+std::string percent_text(double share);
 
 /// How many points have a positive weight.
 Index with_mass(const Domain& domain);

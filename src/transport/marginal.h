@@ -6,13 +6,14 @@
 
 namespace remblai {
 
-/// With the potential f of the side and the entropy weight lambda of the plan, the rule wants the sums
+/// With the potential f of the side and the entropy weight lambda of the plan, the rule wants the
+/// sums
 ///   exact:             w_i,
 ///   relaxed (KL, tau): w_i exp(-(f_i - lambda ln w_i)/tau).
-/// A relaxed side adds `divergence` to the objective in place of a condition. Its entropy is measured
-/// against the weights, so that neither the number of points nor lambda decides how much mass moves.
-/// An exact side is the limit of a relaxed one as tau grows. Weights and tau are positive; potentials,
-/// lambda and tau have the unit of the cost.
+/// A relaxed side adds `divergence` to the objective in place of a condition. Its entropy is
+/// measured against the weights, so that neither the number of points nor lambda decides how much
+/// mass moves. An exact side is the limit of a relaxed one as tau grows. Weights and tau are
+/// positive; potentials, lambda and tau have the unit of the cost.
 class Marginal {
  public:
   static Marginal exact(Vector weights);
@@ -22,7 +23,8 @@ class Marginal {
   const Vector& weights() const { return weights_; }
   Index size() const { return weights_.size(); }
 
-  /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact side.
+  /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact
+  /// side.
   double power(double lambda) const { return is_exact() ? 1 : tau_ / (tau_ + lambda); }
 
   /// The factor of entry i that makes its sum the one that is wanted. `sum` is the sum for the
@@ -33,7 +35,8 @@ class Marginal {
   /// The factors of all entries.
   Vector factors(const Vector& sums, const Vector& shifts, double lambda) const;
 
-  /// The potential (base 2, in units of lambda) of entry i from log2 of its sum for the potential 0.
+  /// The potential (base 2, in units of lambda) of entry i from log2 of its sum for the potential
+  /// 0.
   double potential(Index i, double log2_sum, double power) const;
 
   Vector wanted(const Vector& potential, double lambda) const;

@@ -70,8 +70,8 @@ Vector Newton::direction(const Scaling& scaling, double error, double tolerance,
   // Iterations in the time of a factorisation: one reads 8 m n bytes, the other makes n^2 m + n^3/3
   // multiply-adds in float.
   const double m = static_cast<double>(rows_.size()), n = static_cast<double>(columns_.size());
-  const int worth = static_cast<int>(std::min<double>(most_iterations, (n + n * n / (3 * m)) / 15));
-  const double goal = std::max(std::clamp(error, 1e-3, 0.1), 0.1 * tolerance / error);
+  const int worth = static_cast<int>(std::min<double>(most_iterations, (n + n * n / (3 * m)) / 25));
+  const double goal = std::max(std::clamp(error, 1e-3, 0.05), 0.1 * tolerance / error);
   const double enough = goal * gradient.lpNorm<1>();
   const bool may_factorise = columns_.size() <= kernel_.most_factored() && !unfactorable_;
   Vector x = Vector::Zero(columns_.size()), residual = gradient;

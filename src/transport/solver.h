@@ -18,7 +18,8 @@ struct Solved {
 
 /// `kernel` uses `cost`. `potentials` are where the solve begins (their g, where there is one) and
 /// what it ends with. lambda > 0, in the units of the cost.
-Solved solve(Kernel& kernel, const GroundCost& cost, const Marginal& rows, const Marginal& columns,
-             double lambda, const TransportOptions& options, Potentials& potentials);
+Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& rows,
+                       const Marginal& columns, double lambda, const TransportOptions& options,
+                       Potentials& potentials);
 
 }  // namespace remblai

@@ -39,7 +39,7 @@ Vector spread(const Vector& values, const std::vector<Index>& places, Index size
 
 }  // namespace
 
-struct Transport::State {
+struct REMBLAI_LOCAL Transport::State {
   Vector p, q;
   Resources resources;
   std::unique_ptr<Kernel> kernel;
@@ -145,8 +145,8 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
                  .problem = "none was set",
                  .remedy = "call set_cost or set_points before solve"});
   const linalg::Threads scope(s.resources.threads);
-  Solved solved = remblai::solve(*s.kernel, s.cost, rule(s.p, options.relax_source),
-                                 rule(s.q, options.relax_target), lambda, options, s.potentials);
+  Solved solved = find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source),
+                                  rule(s.q, options.relax_target), lambda, options, s.potentials);
   s.sums = std::move(solved.sums);
   s.has_plan = true;
   return solved.result;

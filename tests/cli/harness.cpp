@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -120,8 +121,8 @@ bool exists(const std::string& path) {
 }
 
 std::string sample(const std::string& part, const std::string& kind) {
-  return std::string(REMBLAI_SAMPLE_DATA) + "/" + part + "-" + kind +
-         (kind == "images" ? "-idx3-ubyte.gz" : "-idx1-ubyte.gz");
+  return fmt::format("{}/{}-{}-{}-ubyte.gz", REMBLAI_SAMPLE_DATA, part, kind,
+                     kind == "images" ? "idx3" : "idx1");
 }
 
 Words operator+(Words a, const Words& b) {

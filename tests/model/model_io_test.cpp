@@ -216,6 +216,43 @@ TEST_F(ModelIo, a_reason_in_an_old_file_is_read_as_it_is) {
   EXPECT_EQ(load(path("changed.npz")).status.reason(), meta["reason"]);
 }
 
+// Every way to a metric, on data of full rank and on data in a span.
+TEST_F(ModelIo, every_metric_prior_and_ridge_comes_back) {
+  int saved = 0;
+  for (const Index d : {Index{3}, Index{60}}) {
+    const Problem problem = test::small_problem(20, 25, d);
+    for (const MetricChoice metric :
+         {MetricChoice::learned, MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse})
+      for (const PriorChoice prior :
+           {PriorChoice::identity, PriorChoice::w, PriorChoice::w_inverse})
+        for (const double ridge : {0.0, 1e-3, 10.0})
+          for (const double prior_ridge : {0.0, 1e-3})
+            for (const double lambda : {0.2, 0.0}) {
+              const Options options{.metric = metric,
+                                    .prior = prior,
+                                    .prior_ridge = prior_ridge,
+                                    .lambda = lambda,
+                                    .ridge = ridge,
+                                    .steps = 2};
+              Model model;
+              try {
+                model = fit(problem, options);
+              } catch (const Error&) {
+                EXPECT_TRUE(d == 60 && (ridge == 0 || prior_ridge == 0));  // undefined in a span
+                continue;
+              }
+              if (model.status.outcome == Outcome::diverged) continue;
+              save(model, path("model.npz"));
+              expect_same(load(path("model.npz")), model);
+              const Step& last = model.history.back();
+              EXPECT_TRUE(std::isfinite(last.condition) && std::isfinite(last.riccati_residual))
+                  << name(metric) << " " << name(prior) << " " << ridge << " " << prior_ridge;
+              ++saved;
+            }
+  }
+  EXPECT_GT(saved, 200);
+}
+
 TEST_F(ModelIo, names_of_features) {
   Problem problem = small_problem();
   problem.features = {"height", "<b>", "", "caf\xc3\xa9", "\xff"};

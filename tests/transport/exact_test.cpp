@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "remblai/error.h"
+#include "remblai/fit.h"
 #include "remblai/io.h"
 #include "support.h"
 
@@ -76,6 +77,39 @@ TEST(Exact, RefusesWhatItCannotUse) {
   Matrix bad = Matrix::Zero(2, 2);
   bad(0, 1) = std::nan("");
   EXPECT_THROW(exact_transport(bad, Vector::Ones(2) / 2, Vector::Ones(2) / 2), Error);
+  // Differences of these overflow.
+  const Matrix huge = 1e308 * test::random_matrix(3, 3, 1).array().sign();
+  EXPECT_TRUE(test::contains(
+      test::message_of([&] { exact_transport(huge, Vector::Ones(3), Vector::Ones(3)); }),
+      "rescale the costs"));
+}
+
+// Refused for its sizes alone: nothing of size m x n is allocated on the way to the answer.
+TEST(Exact, TooManyPointsAreRefusedBeforeAnythingIsAllocated) {
+  const std::string message =
+      test::message_of([] { require_exact_memory(Index{1} << 20, Index{1} << 20); });
+  EXPECT_TRUE(test::contains(message, "81920.0 GiB")) << message;
+  EXPECT_TRUE(test::contains(
+      test::message_of([] { require_exact_memory(1000, 1000, {.memory = 1e-3}); }), "0.1 GiB"));
+  EXPECT_NO_THROW(require_exact_memory(1000, 1000));
+  Problem many;
+  many.source.points = test::random_matrix(300000, 1, 1);
+  many.target.points = test::random_matrix(300000, 1, 2);  // the costs alone are 720 GB
+  EXPECT_TRUE(test::contains(
+      test::message_of([&] { fit(many, {.metric = MetricChoice::identity, .lambda = 0}); }),
+      "lambda"));
+}
+
+// Below the unit of the method, 2^-50, a positive weight still has a row in the plan.
+TEST(Exact, TinyWeightsKeepTheirPlace) {
+  const Matrix cost = test::random_matrix(6, 5, 3).cwiseAbs();
+  Vector p = test::random_weights(6, 1), q = test::random_weights(5, 2);
+  p[2] = 1e-30;
+  q[4] = 1e-40;
+  const Matrix plan = dense(exact_transport(cost, p, q), 6, 5);
+  EXPECT_GT(plan.row(2).sum(), 0);
+  EXPECT_GT(plan.col(4).sum(), 0);
+  EXPECT_LE((plan.rowwise().sum() - p / p.sum()).lpNorm<1>(), 1e-13);
 }
 
 }  // namespace

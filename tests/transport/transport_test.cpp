@@ -2,6 +2,9 @@
 #include "remblai/transport.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -422,6 +425,59 @@ TEST(Transport, RefusesWhatItCannotUse) {
   problem.set_cost(cost);
   EXPECT_THROW(problem.solve(0), Error);
   EXPECT_THROW(problem.solve(1, {.tolerance = 0, .keep_going = {}}), Error);
+}
+
+// Memory of one size is taken once: the pages of the second cost are those of the first.
+TEST(Transport, MemoryIsKeptFromOneCostToTheNext) {
+  Transport problem(uniform(1500), uniform(1500), {.threads = 1});
+  const Matrix x = test::random_matrix(1500, 3, 1), z = test::random_matrix(1500, 3, 2);
+  problem.set_points(x, z);
+  problem.solve(1);
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  const long before = faults();
+  problem.set_points(z, x);
+  problem.solve(1);
+  EXPECT_LT(faults() - before, 2000);  // costs and kernel are 8800 pages
+}
+
+// The budget holds for rows that are made on the fly: blocks of all threads and partial sums.
+TEST(TransportSlow, TheMemoryIsABound) {
+  const Index m = 2000, n = 40000;
+  const Matrix x = test::random_matrix(m, 3, 1), z = test::random_matrix(n, 3, 2);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto peak_kibibytes = [] {
+      rusage usage{};
+      getrusage(RUSAGE_SELF, &usage);
+      return usage.ru_maxrss;
+    };
+    Transport problem(uniform(m), uniform(n), {.threads = 2, .memory = 16.0 / 1024});
+    const long before = peak_kibibytes();
+    problem.set_points(x, z);
+    problem.solve(2, {.tolerance = 1e-3, .keep_going = {}});
+    // Beside the budget there are some vectors and the coordinates.
+    _exit(peak_kibibytes() - before < (16 + 12) * 1024 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// Nothing is factorised beyond some thousand columns, on the side that Newton steps work on.
+TEST(TransportSlow, ManyMoreRowsThanColumnsAndTheOtherWayRound) {
+  for (const auto& [m, n] : {std::pair<Index, Index>(5000, 40), {40, 5000}, {4200, 300}}) {
+    const Matrix x = test::random_matrix(m, 4, 1), z = test::random_matrix(n, 4, 2);
+    Transport problem(uniform(m), uniform(n), {.threads = 1});
+    problem.set_points(x, z);
+    const TransportResult result = problem.solve(0.05);
+    EXPECT_TRUE(result.converged) << m << " x " << n;
+    EXPECT_LE((problem.plan().colwise().sum().transpose() - uniform(n)).lpNorm<1>(), 1e-6);
+    EXPECT_GT(result.newton_steps, 0) << m << " x " << n;
+  }
 }
 
 // Plain Sinkhorn iterations do not get there at all.
