@@ -13,8 +13,8 @@ import sys
 
 # The order of a reader, not of the alphabet; a header that is not named here comes last.
 ORDER = (
-    "remblai domain options fit model map predict metric transport exact spd io model_io report "
-    "preprocess sample threads version types error api"
+    "remblai domain options resources fit fit_path model map predict evaluate metric transport exact "
+    "spd io model_io report page preprocess sample threads version types error api"
 ).split()
 
 

@@ -1,4 +1,4 @@
-// What the caller brings: two clouds of points.
+// The problem that the caller brings: two clouds of points.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace remblai {
 
-/// The label of a target point whose true label is not known. It is never scored.
+/// The label of a target point whose true label is not known. Such a point is never scored.
 inline constexpr std::int64_t unknown_label = -1;
 
 /// A cloud of points. Labels and weights may be empty.
 struct REMBLAI_API Domain {
-  Matrix points;   ///< one point a row
-  Labels labels;   ///< one integer a point, or empty
+  Matrix points;   ///< one point in each row
+  Labels labels;   ///< one integer for each point, or empty
   Vector weights;  ///< non-negative with a positive sum, or empty: every point counts the same
 
   Index size() const { return points.rows(); }
   Index dimension() const { return points.cols(); }
   bool labelled() const { return labels.size() > 0; }
 
-  /// Throws Error unless the domain can be used: at least one point, finite coordinates, labels and
-  /// weights of the right length. `name` ("source", "target") opens the message.
+  /// Throws Error unless the domain can be used. It needs at least one point, finite coordinates,
+  /// and labels and weights of the right length where there are any. `name` ("source", "target")
+  /// opens the message.
   void validate(std::string_view name) const;
 
-  /// The weights divided by their sum, those below 1e-100 of the largest as 0; 1/size each when
-  /// none were given.
+  /// The weights divided by their sum. Weights below 1e-100 of the largest become 0. When none were
+  /// given, each is 1/size.
   Vector probabilities() const;
 };
 
@@ -40,10 +41,11 @@ struct Problem {
   std::vector<std::string> features = {};  ///< a name for each coordinate, or empty
 };
 
-/// The places of the positive entries.
+/// The indices of the positive entries, ascending.
 REMBLAI_API std::vector<Index> positive_entries(const Vector& weights);
 
-/// Throws Error naming the first row and column that hold NaN or an infinity.
+/// Throws Error, naming the first row and column that hold NaN or an infinity, unless there is
+/// none.
 REMBLAI_API void require_finite(const MatrixView& values, std::string_view name);
 
 }  // namespace remblai

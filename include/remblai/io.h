@@ -1,6 +1,6 @@
 // Arrays from files and to files: .npy, .npz, .csv, .tsv, .mat (v5 and v7.3), IDX and IDX.gz.
-// A reader throws Error on anything it cannot take; a writer leaves either the whole file or
-// nothing. All of them may be called by several threads at a time.
+// A reader throws Error on anything it cannot take. A writer leaves either the whole file or
+// nothing. All functions may be called by several threads at a time.
 #pragma once
 
 #include <map>
@@ -15,12 +15,13 @@
 namespace remblai::io {
 
 /// Numbers as a file holds them. Whatever the shape, `values` has shape[0] rows and the product of
-/// the other extents as columns, the last index running fastest (a list of n numbers is n x 1, a
-/// pile of images one image a row, a single number 1 x 1). Whole numbers beyond 2^53 are refused.
+/// the other extents as columns, and the last index runs fastest. A list of n numbers is n x 1, a
+/// pile of images has one image in each row, and a single number is 1 x 1. Whole numbers beyond
+/// 2^53 are refused.
 ///
 /// A .mat of version 7.3 is HDF5, and so may be what other programs call .mat. Its extents in HDF5
-/// run backwards to MATLAB's; they are turned where MATLAB's class or a user block is there, and
-/// taken as they are otherwise, so that a shape is what MATLAB or h5py shows.
+/// run backwards to those of MATLAB. They are turned where MATLAB's class or a user block is there,
+/// and taken as they are otherwise, so that a shape is what MATLAB or h5py shows.
 struct Array {
   std::string name;  ///< inside an .npz or .mat, or a column of a .csv; empty otherwise
   std::string type;  ///< as the format calls it: "float32", "uint8", "logical", "text"
@@ -28,22 +29,24 @@ struct Array {
   Matrix values;  ///< empty when only the description was asked for
 };
 
-/// "path" or "path:name": one array of an .npz or .mat, one column of a .csv by name or by index
-/// from 0 (-1 is the last). A file whose whole name contains the colon is taken as it is.
+/// "path" or "path:name". The name is that of one array of an .npz or .mat, or one column of a .csv
+/// by name or by index from 0 (-1 is the last). A file whose whole name contains the colon is taken
+/// as it is.
 struct Spec {
   std::string path;
   std::string name;
 };
 REMBLAI_API Spec parse_spec(const std::string& text);
 
-/// What a file holds, without its numbers: every array that could be read (of a .mat also no cells,
-/// text, sparse or complex ones), every column of a .csv, whose type is "number" or "text".
+/// What a file holds, without its numbers: every array that could be read, or every column of a
+/// .csv, whose type is "number" or "text". Cells, text, sparse and complex arrays of a .mat cannot
+/// be read and are not listed.
 REMBLAI_API std::vector<Array> list(const std::string& path);
 
-/// Points, one a row (one a column with `transpose`). Of an .npz or .mat with several arrays the
-/// only one that is not a list is taken. What `without` names is left out: columns or arrays of the
-/// same file ("path:name"); one that is empty, of another file or without a name is ignored. Finite
-/// numbers only: NaN and infinities are refused with row and column.
+/// Reads points, one in each row, or in each column with `transpose`. Of an .npz or .mat with
+/// several arrays the only one that is not a list is taken. What `without` names is left out:
+/// columns or arrays of the same file ("path:name"). An entry that is empty, of another file or
+/// without a name is ignored. NaN and infinities are refused, with row and column.
 ///
 /// The first line of a .csv is a header when it is not all numbers and either none of its fields is
 /// a number or those that are count 0, 1, 2, ..., as data frames number columns without a name
@@ -57,29 +60,30 @@ REMBLAI_API Matrix read_points(const std::string& spec, bool transpose = false,
 REMBLAI_API std::vector<std::string> read_names(const std::string& spec,
                                                 const std::vector<std::string>& without = {});
 
-/// Whole numbers, from a row or a column. Of an .npz or .mat the only list is taken.
+/// Reads whole numbers from a row or a column. Of an .npz or .mat the only list is taken.
 REMBLAI_API Labels read_labels(const std::string& spec);
 
-/// The same for labels to score with: NaN, and an empty field of a .csv, become unknown_label (-1).
+/// Reads labels to score with. NaN, and an empty field of a .csv, become unknown_label (-1).
 REMBLAI_API Labels read_target_labels(const std::string& spec);
 
-/// Finite numbers, from a row or a column.
+/// Reads finite numbers from a row or a column.
 REMBLAI_API Vector read_vector(const std::string& spec);
 
 REMBLAI_API void write_npy(const std::string& path, const Matrix& values);  ///< 2-D float64
 REMBLAI_API void write_npy(const std::string& path, const Labels& values);  ///< 1-D int64
 
-/// One array of an .npz; text is stored as a 1-D uint8 array.
+/// One array of an .npz. Text is stored as a 1-D uint8 array.
 using Value = std::variant<Matrix, Vector, Labels, std::string>;
 REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
 
-/// Every array of an .npz, NaN and infinities included; throws Error when one holds no numbers.
+/// Reads every array of an .npz, NaN and infinities included. Throws Error when one holds no
+/// numbers.
 REMBLAI_API std::map<std::string, Array> read_npz(const std::string& path);
 
-/// The one of `names` that someone who wrote `name` may have meant; empty when none is near.
+/// The one of `names` that someone who wrote `name` may have meant, or nothing when none is near.
 REMBLAI_API std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 
-/// Writes a text file under a temporary name, then renames it.
+/// Writes a text file under a temporary name and then renames it, so that it is never half there.
 REMBLAI_API void write_text(const std::string& path, const std::string& text);
 
 }  // namespace remblai::io

@@ -1,5 +1,5 @@
-// The ground metric: a symmetric positive definite A (d x d), kept as a factor in the span of the
-// data.
+// The ground metric: a symmetric positive definite matrix A (d x d), kept as a factor in the span
+// of the data.
 #pragma once
 
 #include "remblai/api.h"
@@ -12,14 +12,14 @@ namespace remblai {
 /// points of the two domains of a fit differ only inside the span of the basis V.
 struct REMBLAI_API Frame {
   Vector origin;      ///< d
-  double length = 1;  ///< power of two near the largest coordinate
+  double length = 1;  ///< a power of two near the largest coordinate
   Matrix basis;       ///< V, d x r, orthonormal; empty: r = d and V = I
 
   Index dimension() const { return origin.size(); }
   Index rank() const { return basis.size() ? basis.cols() : dimension(); }
 
-  /// V'(x - origin)/length for each row x: (n x d) -> (n x r). Throws Error when the number of
-  /// columns is another one.
+  /// V'(x - origin)/length for each row x, from n x d to n x r. Throws Error when the points do not
+  /// have d columns.
   Matrix coordinates(const Matrix& points) const;
 };
 
@@ -33,14 +33,15 @@ struct REMBLAI_API Metric {
   Index dimension() const { return frame.dimension(); }
   Index rank() const { return frame.rank(); }
 
-  /// F V'(x - origin)/length: the squared Euclidean distance of two rows is cost/unit, up to the
-  /// part outside the span, which is the same for every point of the two domains.
+  /// F V'(x - origin)/length for each row x. The squared Euclidean distance of two rows is
+  /// cost/unit, up to the part outside the span, which all points of the two domains share.
   Matrix embed(const Matrix& points) const;
 
-  /// |a_i - b_j|_A for all rows of a and b, exact in the whole space. O(|a||b| d).
+  /// |a_i - b_j|_A for all rows of a and b, with the part outside the span. Differences are formed
+  /// before they are squared, so near points keep their distance. O(d) for each pair.
   Matrix distances(const Matrix& a, const Matrix& b) const;
 
-  /// A itself, d x d. The only call that forms a matrix of that size.
+  /// A itself, d x d. No other function forms a matrix of that size.
   Matrix matrix() const;
 };
 

@@ -1,4 +1,5 @@
-// What fit returns: everything that map, predict and distance need, and how it was reached.
+// The model that fit returns: everything that map, predict and distances need, and how it was
+// reached.
 #pragma once
 
 #include <array>
@@ -17,31 +18,32 @@
 
 namespace remblai {
 
-/// One outer step: the metric from the plan before it, then the plan for that metric. Costs are in
-/// the units of the data and the prior.
+/// One outer step: the metric comes from the plan before it, then the plan from that metric. Costs
+/// are in the units of the data and the prior.
 struct Step {
   int step = 0;  ///< from 1
-  /// transport_cost + relaxation + prior_term + ridge_term - lambda entropy. Never rises when the
-  /// inner solves are tight and the geodesic weight is 1/2.
+  /// transport_cost + relaxation + prior_term + ridge_term - lambda entropy. It never rises when
+  /// the inner solves are tight and the geodesic weight is 1/2.
   double objective = 0;
   double transport_cost = 0;  ///< <G, cost> = <A, C>
   double entropy = 0;         ///< -sum G ln G
-  /// What relaxed marginals add, as in TransportResult.
+  /// What relaxed marginals add to the objective, as in TransportResult; 0 where both are exact.
   double relaxation = 0;
   double prior_term = 0;    ///< <A^-1, D>; 0 for a fixed metric
   double ridge_term = 0;    ///< eps trace(A); 0 for a fixed metric
   double source_error = 0;  ///< L1 error of the row sums, as in TransportResult
   double target_error = 0;  ///< L1 error of the column sums
   double duality_gap = 0;   ///< upper bound for the transport problem of this step, >= 0
-  // These three cost as much as the metric step: they are NaN but for the last step of a run that
-  // was not stopped.
-  /// |A C A - D|_F / |D|_F, C with its ridge; 0 for a fixed metric, NaN unless the geodesic weight
-  /// is 1/2
+  // The next three cost as much as the metric step itself. They are NaN except in the last step of
+  // a run that was not stopped.
+  /// |A C A - D|_F / |D|_F, where C has its ridge. It is 0 for a fixed metric, and NaN unless the
+  /// geodesic weight is 1/2.
   double riccati_residual = 0;
   double metric_change = 0;  ///< affine-invariant distance to the metric before
   double condition = 1;      ///< condition number of A
-  /// Root mean square of the relative changes of squared distances between source and target points
-  /// (at most 256 x 256 of them); 0 at the first step. The alternation ends when it is small.
+  /// The root mean square of the relative changes of squared distances between source and target
+  /// points, over at most 256 x 256 of them. It is 0 at the first step. The alternation ends when
+  /// it is small.
   double distance_change = 0;
   int inner_iterations = 0;  ///< passes over the matrix, those of a rejected metric included
   int rejected = 0;          ///< accelerated metrics that were taken back before this one: 0 or 1
@@ -62,6 +64,7 @@ struct Status {
   bool converged() const { return outcome == Outcome::converged; }
 };
 
+/// The result of a fit.
 struct Model {
   Options options;
   Scaler scaler;          ///< undoes and redoes the preprocessing
@@ -69,19 +72,19 @@ struct Model {
   Metric metric;          ///< in preprocessed coordinates
   double lambda = 0;      ///< absolute, in units of the cost
   double ridge = 0;       ///< absolute
-  /// Potentials in units of the cost: G_ij = exp((f_i + g_j - cost_ij)/lambda). -infinity where the
-  /// weight is 0. For lambda = 0 the dual of the exact problem.
+  /// Potentials in units of the cost: G_ij = exp((f_i + g_j - cost_ij)/lambda). They are -infinity
+  /// where the weight is 0. For lambda = 0 they are the dual of the exact problem.
   Vector f, g;
   std::vector<Mass> exact;  ///< the plan itself when lambda = 0
-  /// |A C A - D|_F / |D|_F with the moment C of the final plan: how far from a fixed point the
-  /// alternation ended. NaN for a fixed metric or a geodesic weight other than 1/2.
+  /// |A C A - D|_F / |D|_F with the moment C of the final plan. It says how far from a fixed point
+  /// the alternation ended. It is NaN for a fixed metric or a geodesic weight other than 1/2.
   double fixed_point_residual = std::numeric_limits<double>::quiet_NaN();
   std::vector<Step> history;
   Status status;
   std::vector<std::string> features = {};  ///< names of the coordinates, or empty
 };
 
-/// The transport plan, m x n, made from the potentials (or from the exact plan).
+/// The transport plan, m x n. It is made from the potentials, or from the masses of an exact plan.
 REMBLAI_API Matrix plan(const Model& model);
 
 }  // namespace remblai

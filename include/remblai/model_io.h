@@ -8,13 +8,15 @@
 
 namespace remblai {
 
-/// Writes the whole model or nothing.
+/// Writes a model to a file, as a whole or not at all.
 REMBLAI_API void save(const Model& model, const std::string& path);
 
-/// Loads what save wrote; the predictions are the same bit for bit. Throws Error on another file.
+/// Loads a model that `save` wrote. Its predictions are the same bit for bit. Throws Error for any
+/// other file.
 REMBLAI_API Model load(const std::string& path);
 
-/// True when the file looks like one of ours.
+/// True when the file is an .npz with the arrays by which a model is known. Its content is not
+/// checked. Throws Error when a file of that name cannot be read.
 REMBLAI_API bool is_model_file(const std::string& path);
 
 }  // namespace remblai

@@ -17,7 +17,8 @@ constexpr std::array<std::string_view, 2> names(KnnMetric) {
   return {"model", "euclidean"};
 }
 
-/// How labels are found. It belongs to a prediction, not to the model: one model answers with any.
+/// How labels are found. The rule belongs to a prediction and not to the model, so one model can
+/// answer with any.
 struct REMBLAI_API PredictOptions {
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;
@@ -25,7 +26,7 @@ struct REMBLAI_API PredictOptions {
   /// Throws Error naming the option, its value and the range.
   void validate() const;
 
-  /// The same, and there must be as many labelled points as neighbours.
+  /// Checks the same, and that there are at least as many labelled points as neighbours.
   void validate(Index labelled) const;
 };
 
@@ -37,20 +38,20 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
 }
 
-/// k-nearest neighbours among the mapped source points of positive weight. The majority wins; among
-/// labels with equally many votes the one of the nearest voter. Throws Error when the model has no
-/// labels, or fewer labelled points than neighbours.
+/// The label of each point by its k nearest neighbours among the mapped source points of positive
+/// weight. The majority wins. Among labels with equally many votes, the one of the nearest voter
+/// wins. Throws Error when the model has no labels, or fewer labelled points than neighbours.
 REMBLAI_API Labels predict(const Model& model, const MatrixView& points,
                            const PredictOptions& options = {});
 
-/// A share of each class for each point. Rows sum to 1; columns follow `classes`.
+/// The share of each class for each point. Rows sum to 1, and columns follow `classes`.
 struct ClassShares {
   Labels classes;  ///< ascending
   Matrix shares;   ///< points x classes
 };
 
-/// The same for several sets of points: the source points are mapped once. Keeps a reference to the
-/// model.
+/// Predicts labels as `predict` does, for several sets of points. The source points are mapped
+/// once. It keeps a reference to the model.
 class REMBLAI_API Predictor {
  public:
   explicit Predictor(const Model& model, const PredictOptions& options = {});
@@ -67,24 +68,25 @@ class REMBLAI_API Predictor {
   Labels labels_;
 };
 
-/// The same rule between any labelled and unlabelled points, Euclidean. Throws Error when there are
-/// fewer labelled points than neighbours.
+/// The neighbour rule of `predict` between any labelled and unlabelled points, with Euclidean
+/// distances. Throws Error when there are fewer labelled points than neighbours.
 REMBLAI_API Labels nearest_labels(const Matrix& labelled, const Labels& labels,
                                   const Matrix& points, int neighbours = 1);
 
-/// The same rule from distances: one row a point, one column a labelled point; what is added to a
-/// whole row does not matter.
+/// The same rule from distances, with one row for each point and one column for each labelled
+/// point. A constant that is added to a whole row does not matter.
 REMBLAI_API Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
                                               int neighbours = 1);
 
-/// Label propagation: the share of each class in the mass that the plan (or its out-of-sample
-/// extension) sends to a target point.
+/// Label propagation: the share of each class in the mass that the plan sends to a target point.
+/// For points that were not fitted the plan is extended as in `map_back`.
 REMBLAI_API ClassShares propagate(const Model& model, const MatrixView& points);
 
-/// The class with the largest share; the smaller label wins a tie.
+/// The class with the largest share for each point. The smaller label wins a tie.
 REMBLAI_API Labels most_likely(const ClassShares& shares);
 
-/// Distances |a_i - b_j|_A in the metric of the model, between rows in the caller's coordinates.
+/// The distances |a_i - b_j|_A in the metric of the model, between rows in the caller's
+/// coordinates.
 REMBLAI_API Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b);
 
 }  // namespace remblai

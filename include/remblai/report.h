@@ -1,4 +1,4 @@
-// What a run did, for people and for programs.
+// The report of a run, for people and for programs.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@
 
 namespace remblai {
 
+/// What a report says beside what the model knows.
 struct Report {
   std::optional<Score> target_score = {};  ///< when target labels were given
   std::optional<Score> test_score = {};    ///< when test labels were given
@@ -25,14 +26,15 @@ struct Report {
   Spelling spelling = {};          ///< of options in sentences; empty: in the words of C++
 };
 
-/// The report as JSON: status, accuracy (null where no label was known), scored, lambda,
-/// lambda_absolute, ridge_absolute, objective, transport_cost, marginal_error, duality_gap,
-/// riccati_residual, steps, seconds, inputs, propagate, prediction, history, options, version.
-/// Numbers that are not finite become null, bytes of a file's name that are not UTF-8 the
-/// replacement character.
+/// The report as JSON. Its entries are status, status_reason, accuracy (null where no label was
+/// known), scored, lambda, lambda_absolute, ridge_absolute, objective, transport_cost,
+/// marginal_error, duality_gap, riccati_residual, fixed_point_residual, steps, seconds,
+/// source_points, target_points, dimension, rank, inputs, propagate, prediction, history, options
+/// and version. Numbers that are not finite become null. Bytes of a file's name that are not UTF-8
+/// become the replacement character.
 REMBLAI_API std::string to_json(const Model& model, const Report& report);
 
-/// A few lines for a terminal.
+/// The report as a few lines for a terminal.
 REMBLAI_API std::string summary(const Model& model, const Report& report);
 
 }  // namespace remblai

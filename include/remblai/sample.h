@@ -1,4 +1,5 @@
-// A small sample of MNIST inside the library: the demonstration and the tests need no files.
+// A small sample of MNIST inside the library, so that the demonstration and the tests need no
+// files.
 #pragma once
 
 #include "remblai/api.h"
@@ -6,13 +7,16 @@
 
 namespace remblai {
 
-/// 500 points in each part, 784 pixels in 0..1. The source has 50 of each digit; half of the target
-/// and of the test part is one digit, so that the labels have shifted.
+/// Three parts of 500 points each, with 784 pixels between 0 and 1. The source has 50 of each
+/// digit. Half of the target and half of the test part are one digit, so that the labels have
+/// shifted.
 struct Sample {
   Domain source;
   Domain target;  ///< labels are there to score with, never to fit with
   Domain test;    ///< held-out points of the target distribution
 };
+
+/// The sample, unpacked.
 REMBLAI_API Sample mnist_sample();
 
 }  // namespace remblai

@@ -1,7 +1,7 @@
 // The transport step: entropic optimal transport between two weighted point sets for a given cost,
-//   min over G >= 0 of <G, c> + lambda sum_ij G_ij ln G_ij,   G_ij = exp((f_i + g_j -
-//   c_ij)/lambda),
-// where the sums of G over each side are given, or pulled towards given weights.
+//   min over G >= 0 of <G, c> + lambda sum_ij G_ij ln G_ij,
+// with the solution G_ij = exp((f_i + g_j - c_ij)/lambda). The sums of G over each side are given,
+// or drawn towards given weights.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ struct TransportOptions {
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going = {};
   /// A positive tau replaces the condition on the row sums by tau KL(row sums | p) in the
-  /// objective, with KL(x | w) = sum x ln(x/w) - x + w. In units of the cost. 0 keeps the sums
-  /// exact.
+  /// objective, with KL(x | w) = sum x ln(x/w) - x + w, and measures the entropy against p. It is
+  /// in units of the cost. 0 keeps the sums exact.
   double relax_source = 0;
   double relax_target = 0;  ///< the same for the column sums
 };
@@ -46,8 +46,9 @@ struct TransportResult {
   double cost = 0;          ///< <G, c>
   double entropy = 0;       ///< -sum G ln G
   double mass = 0;          ///< sum G; 1 unless both sides are relaxed or the weights sum to more
-  /// What a relaxed side adds to the objective: its tau KL(sums | weights), and lambda (sum p -
-  /// mass).
+  /// What relaxed sides add to the objective: tau KL(x | w) - lambda sum_i (x_i - w_i) ln w_i for
+  /// the sums x and weights w of each of them, and lambda (sum p - mass) once. 0 for two exact
+  /// sides.
   double relaxation = 0;
   double dual = 0;  ///< value of the dual at (f, g): a lower bound of the optimum
   double gap = 0;   ///< upper bound of primal minus dual for a feasible plan near G; >= 0

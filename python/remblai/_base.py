@@ -34,10 +34,12 @@ PARAMETERS = """
     reg_e : float
         Entropy weight. 0 is exact transport.
     relative : bool
-        reg_e is a multiple of the mean cost under the first metric; else it is in units of the cost.
+        reg_e is a multiple of the mean cost between the centred clouds under the first metric; else it
+        is in units of the cost.
     norm : {None, "mean", "median", "max"}
-        When given, reg_e is a multiple of this cost under the first metric, and `relative` is not read.
-        POT divides its costs by it, which is the same.
+        When given, `relative` is not read. "median" and "max": reg_e is a multiple of this cost under
+        the first metric; POT divides its costs by it, which is the same. "mean" is the unit of
+        `relative`, where each cloud is measured from its own mean.
     metric : {"learned", "identity", "w", "w-inverse"} or array of shape (d, d)
         Learned, or fixed: w is X'X + Z'Z. "sqeuclidean", POT's name, is "identity".
     prior : {"identity", "w", "w-inverse"} or array of shape (d, d)

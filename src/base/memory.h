@@ -1,12 +1,13 @@
-// How much memory there is.
+// How much memory this process can take.
 #pragma once
 
 #include <filesystem>
 
 namespace remblai {
 
-/// Bytes that this process can take without swapping and within the limits of its control groups;
-/// infinity where the system does not tell. `root` stands for / (tests have their own).
+/// The bytes that this process can take without swapping and within the limits of its control
+/// groups. It is infinity where the system does not tell. `root` stands for /, so that tests can
+/// have their own.
 double available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace remblai

@@ -1,5 +1,5 @@
-// Loops over fixed pieces of work: the pieces never depend on the number of threads, so neither do
-// sums.
+// Loops over fixed pieces of work. The pieces do not depend on the number of threads, so sums over
+// them do not either.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,23 @@ struct Rows {
   Index end = 0;
 };
 
-/// Splits `rows` rows into at most 64 pieces of at least 32 rows.
+/// The number of pieces for `rows` rows: at most 64, of at least 32 rows each, and at least one.
 inline Index piece_count(Index rows) {
   return std::clamp<Index>(rows / 32, 1, 64);
 }
 
+/// The rows of piece k of `pieces`.
 inline Rows piece(Index rows, Index pieces, Index k) {
   return {rows * k / pieces, rows * (k + 1) / pieces};
 }
 
-/// body(k) for k = 0 ... pieces - 1, in any order, by the caller and up to `threads` - 1 others, as
-/// they come. What a body throws is thrown here when all pieces are done, the first of several.
-/// Where another thread is in the middle of such a loop, the caller works alone.
+/// Calls body(k) for k = 0 ... pieces - 1 in any order, in the calling thread and in up to
+/// `threads` - 1 others, and returns when all pieces are done. If bodies throw, the first exception
+/// is thrown here when no body runs any more. If another caller is in the middle of such a loop, or
+/// a body starts one, the loop runs in the calling thread alone.
 void run_pieces(Index pieces, int threads, const std::function<void(Index)>& body);
 
-/// body(k, rows of piece k) for every piece.
+/// Calls body(k, rows of piece k) for every piece of `rows` rows, as run_pieces does.
 template <class Body>
 void for_pieces(Index rows, int threads, Body&& body) {
   const Index pieces = piece_count(rows);

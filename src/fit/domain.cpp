@@ -1,4 +1,5 @@
-// Checks of what the caller brings, and the normalisation of weights.
+// Checks of the points, labels and weights that the caller brings, and the normalisation of
+// weights.
 #include "remblai/domain.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// One product with the points on either side gives every moment the method needs.
+// Moments of a plan: one product with the points on either side gives all that the method needs.
 #include "fit/moment.h"
 
 #include <random>
@@ -8,7 +8,7 @@
 namespace remblai {
 
 Matrix second_moment(const Space& space, const PlanMoments& plan) {
-  // X'diag(r)X - 2 X'GZ, whose symmetric part it is that counts, in one product.
+  // One product makes X'diag(r)X - 2 X'GZ. Only its symmetric part belongs to C.
   const Matrix rows = plan.rows.asDiagonal() * space.x - 2 * plan.plan_z;
   const Matrix half = linalg::multiply(space.x, rows, linalg::Op::transpose);
   Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * space.z);

@@ -1,4 +1,4 @@
-// Unit length and standard scores, over both domains together.
+// Unit length and standard scores. A scaler is fitted on both domains together.
 #include "remblai/preprocess.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace remblai {
 namespace {
 
-// Lengths without overflow or underflow of the squares.
+// Every row divided by its length; a zero row stays zero. The squares neither overflow nor
+// underflow.
 Matrix unit_rows(Matrix points) {
   for (Index i = 0; i < points.rows(); ++i) {
     const double length = points.row(i).stableNorm();
@@ -37,7 +38,7 @@ Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& ta
     const double mean = scaler.mean[j];
     const double low = std::min(source.col(j).minCoeff(), target.col(j).minCoeff());
     const double high = std::max(source.col(j).maxCoeff(), target.col(j).maxCoeff());
-    // A column that is constant up to rounding keeps its size.
+    // A column that is constant up to rounding keeps the scale 1, since its deviation is rounding.
     if (!(high - low > 1e-14 * std::max(std::abs(low), std::abs(high)))) continue;
     const double largest = std::max((source.col(j).array() - mean).abs().maxCoeff(),
                                     (target.col(j).array() - mean).abs().maxCoeff());
