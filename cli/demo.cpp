@@ -171,8 +171,8 @@ int run(const Arguments& arguments) {
   const bool talk = !arguments.run.json;
   const Sample sample = mnist_sample();
   if (talk && !arguments.run.quiet) {
-    fmt::print("{}\nlambda is {} x the mean cost.\n\n", wrapped(question(sample), 92),
-               arguments.options.lambda);
+    fmt::print("{}\nlambda is {} x the mean cost between the centred clouds.\n\n",
+               wrapped(question(sample), 92), arguments.options.lambda);
   }
   if (talk) {
     fmt::print("{:<40}{:>9}{:>11}\n", "method", "accuracy", "time");

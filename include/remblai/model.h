@@ -29,6 +29,7 @@ struct Step {
   double entropy = 0;         ///< -sum G ln G
   /// What relaxed marginals add to the objective, as in TransportResult; 0 where both are exact.
   double relaxation = 0;
+  double mass = 1;          ///< sum G; 1 unless both marginals are relaxed
   double prior_term = 0;    ///< <A^-1, D>; 0 for a fixed metric
   double ridge_term = 0;    ///< eps trace(A); 0 for a fixed metric
   double source_error = 0;  ///< L1 error of the row sums, as in TransportResult

@@ -7,6 +7,7 @@
 #include "remblai/evaluate.h"
 #include "remblai/exact.h"
 #include "remblai/fit.h"
+#include "remblai/fit_path.h"
 #include "remblai/io.h"
 #include "remblai/map.h"
 #include "remblai/metric.h"

@@ -31,11 +31,5 @@ inline Rows piece(Index rows, Index pieces, Index k) {
 /// a body starts one, the loop runs in the calling thread alone.
 void run_pieces(Index pieces, int threads, const std::function<void(Index)>& body);
 
-/// Calls body(k, rows of piece k) for every piece of `rows` rows, as run_pieces does.
-template <class Body>
-void for_pieces(Index rows, int threads, Body&& body) {
-  const Index pieces = piece_count(rows);
-  run_pieces(pieces, threads, [&](Index k) { body(k, piece(rows, pieces, k)); });
-}
 
 }  // namespace remblai

@@ -122,6 +122,7 @@ Step Alternation::plan_step() {
   record.transport_cost = unit * plan.cost;
   record.entropy = plan.entropy;
   record.relaxation = unit * plan.relaxation;
+  record.mass = plan.mass;
   record.prior_term = learner.prior_term();
   record.ridge_term = learner.ridge_term();
   record.objective = record.transport_cost + record.relaxation + record.prior_term +

@@ -114,10 +114,14 @@ Labels FitPath::labels(const PredictOptions& options) const {
   const Space& space = session.space();
   Matrix plan = session.planner().plan();
   const Vector sums = plan.rowwise().sum();
-  plan = sums.cwiseInverse().asDiagonal() * plan;
+  // A point that a relaxed plan leaves without mass goes nowhere and has no vote.
+  const std::vector<Index> voters = positive_entries(sums);
+  plan = sums(voters).cwiseInverse().asDiagonal() * Matrix(plan(voters, Eigen::all));
+  const Labels voices = session.source_labels()(space.source_rows);
+  options.validate(static_cast<Index>(voters.size()));
   const Labels found = nearest_labels_by_distance(
-      distances_to_barycentres(state_->inner_products(options.knn_metric), plan),
-      session.source_labels()(space.source_rows), options.neighbours);
+      distances_to_barycentres(state_->inner_products(options.knn_metric), plan), voices(voters),
+      options.neighbours);
   Labels labels = found;
   for (std::size_t k = 0; k < state_->order.size(); ++k)
     labels[state_->order[k]] = found[static_cast<Index>(k)];

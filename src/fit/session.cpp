@@ -143,16 +143,18 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
   if (!potentials.allFinite()) return of_seed();
   g = potentials / learner_->unit();
   if (!learner_->learns()) return {};
-  PlanMoments plan{Matrix::Zero(space.x.rows(), space.rank()), space.p,
+  const std::unique_ptr<Coupling> coupling = coupling_of(*start);
+  PlanMoments plan{Matrix::Zero(space.x.rows(), space.rank()),
+                   coupling->masses(Direction::forward)(space.source_rows),
                    Vector::Zero(space.q.size())};
   const auto add = [&](Index first, const Matrix& conditionals) {
     const Index count = conditionals.rows();
-    const Matrix rows = space.p.segment(first, count).asDiagonal() *
+    const Matrix rows = plan.rows.segment(first, count).asDiagonal() *
                         Matrix(conditionals(Eigen::all, space.target_rows));
     plan.plan_z.middleRows(first, count) = linalg::multiply(rows, space.z);
     plan.columns += rows.colwise().sum().transpose();
   };
-  coupling_of(*start)->visit_own(Direction::forward, space.source_rows, add);
+  coupling->visit_own(Direction::forward, space.source_rows, add);
   return second_moment(space, plan);
 }
 

@@ -140,9 +140,10 @@ Predictor::Predictor(const Model& model, const PredictOptions& options)
     : model_(model), options_(options) {
   require_labels(model);
   const linalg::Threads scope = threads_of(model);
-  const std::vector<Index> rows = positive_entries(model.source.weights);
+  const std::unique_ptr<Coupling> coupling = coupling_of(model);
+  const std::vector<Index> rows = positive_entries(coupling->masses(Direction::forward));
   options.validate(static_cast<Index>(rows.size()));
-  mapped_ = seen(coupling_of(model)->own_barycentres(Direction::forward)(rows, Eigen::all));
+  mapped_ = seen(coupling->own_barycentres(Direction::forward, rows));
   labels_ = model.source.labels(rows);
 }
 

@@ -16,6 +16,7 @@ void for_each_field(StepType& s, Visitor&& visit) {
   visit("transport_cost", s.transport_cost);
   visit("entropy", s.entropy);
   visit("relaxation", s.relaxation);
+  visit("mass", s.mass);
   visit("prior_term", s.prior_term);
   visit("ridge_term", s.ridge_term);
   visit("source_error", s.source_error);

@@ -84,6 +84,8 @@ std::string summary(const Model& model, const Report& report) {
                         last.duality_gap);
     text += fmt::format("marginal error source {:.1e}, target {:.1e}\n", last.source_error,
                         last.target_error);
+    if (model.options.relax_source > 0 || model.options.relax_target > 0)
+      text += fmt::format("mass           {:.4g} of 1 moves\n", last.mass);
   }
   if (report.target_score)
     text += fmt::format("accuracy       {}\n", on_points(*report.target_score, "target"));
