@@ -87,7 +87,7 @@ int pivoted_basis(int n, std::vector<double>& a, double tolerance) {
 }  // namespace
 
 // NaN and infinity times 0 are NaN, which no sum loses; this runs at the speed of memory.
-bool all_finite(const Matrix& a) {
+bool all_finite(const MatrixView& a) {
   return (a.array() * 0).sum() == 0;
 }
 

@@ -34,7 +34,7 @@ int current_threads();
 std::string library();
 
 /// True when no entry is NaN or an infinity.
-bool all_finite(const Matrix& a);
+bool all_finite(const MatrixView& a);
 
 enum class Op { none, transpose };
 

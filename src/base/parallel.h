@@ -31,5 +31,4 @@ inline Rows piece(Index rows, Index pieces, Index k) {
 /// a body starts one, the loop runs in the calling thread alone.
 void run_pieces(Index pieces, int threads, const std::function<void(Index)>& body);
 
-
 }  // namespace remblai

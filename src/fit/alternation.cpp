@@ -173,6 +173,13 @@ Status Alternation::conclusion() const {
                          "after {} passes",
                          std::max(last.source_error, last.target_error), last.inner_iterations),
          .remedy = "give a larger $lambda or $tolerance, or a $lambda of 0 for exact transport"}};
+  if (last.mass < 1e-6)
+    return {
+        Outcome::converged,
+        {.problem = fmt::format("the sums are where they should be, but the plan moves a mass of "
+                                "{:.1e} only",
+                                last.mass),
+         .remedy = "give a larger $relax-source or $relax-target"}};
   if (!parts_.learner.learns()) return {Outcome::converged, {.problem = "the marginals are met"}};
   if (watch_.change() < parts_.options.outer_tolerance)
     return {Outcome::converged,

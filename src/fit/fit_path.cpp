@@ -105,8 +105,9 @@ Model FitPath::model() const {
 
 Labels FitPath::labels(const PredictOptions& options) const {
   const Session& session = state_->session;
+  session.require_fit();
   if (session.source_labels().size() == 0)
-    throw Error({.field = "source labels",
+    throw Error({.field = "source-labels",
                  .value = {},
                  .problem = "there are none to carry over",
                  .remedy = "give a label for each source point"});

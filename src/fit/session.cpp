@@ -81,8 +81,10 @@ Session::Session(const Problem& problem, const Options& options, Span span) : sp
 
 // The metric of these options at its first state, made anew unless it is the one at hand.
 void Session::use_metric(const Options& options) {
-  if (learner_ && same_metric(options, options_)) return;
+  if (learner_ && same_metric(options, metric_options_)) return;
+  // What was fitted last is gone from here on, also when these options are refused.
   learner_.reset();
+  planner_ = nullptr;
   first_g_.resize(0);
   if (is_given(options) && span_ != Span::everything) {
     span_ = Span::everything;
@@ -91,11 +93,11 @@ void Session::use_metric(const Options& options) {
     exact_.reset();
   }
   learner_.emplace(*space_, options);
+  metric_options_ = options;
   ++metric_version_;
   const double cost =
       spread_around_mean(learner_->x(), space_->p) + spread_around_mean(learner_->z(), space_->q);
   mean_cost_ = cost > 0 ? cost : 1;  // 0: each cloud is one point
-  planner_ = nullptr;
 }
 
 // The planner of this lambda. Its memory is kept from fit to fit.
@@ -120,9 +122,10 @@ void Session::use_planner(const Options& options) {
   std::unique_ptr<Planner>& planner = is_exact ? exact_ : entropic_;
   if (!planner) planner = make_planner(is_exact, space_->p, space_->q, options.resources);
   const bool fresh = planner_ != planner.get();
+  planner_ = nullptr;
+  planner->prepare(plan);
+  if (fresh && !learner_->learns()) planner->set_points(learner_->x(), learner_->z());
   planner_ = planner.get();
-  planner_->prepare(plan);
-  if (fresh && !learner_->learns()) planner_->set_points(learner_->x(), learner_->z());
 }
 
 // The moment of the plan that the fit begins with, and its potentials.
@@ -138,6 +141,10 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
                  .value = {},
                  .problem = "the model to start from was fitted to other points, weights or "
                             "preprocessing",
+                 .remedy = "fit without it"});
+  if (start->g.size() != shared_.target.size())
+    throw Error({.field = "start",
+                 .problem = "the model to start from holds no plan",
                  .remedy = "fit without it"});
   const Vector potentials = start->g(space.target_rows);
   if (!potentials.allFinite()) return of_seed();
@@ -160,6 +167,8 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
 
 void Session::fit(const Options& options, const Run& run) {
   const auto start = std::chrono::steady_clock::now();
+  outcomes_ = {};
+  has_fit_ = false;
   options.validate();
   const linalg::Threads scope(thread_count(options.resources.threads));
   use_metric(options);
@@ -179,12 +188,24 @@ void Session::fit(const Options& options, const Run& run) {
       return run.callback(progress);
     };
   if (learner_->learns()) ++metric_version_;
+  has_fit_ = true;
   outcomes_ = alternate({*space_, options_, *learner_, *planner_},
                         {lambda_, moment, run.diagnostics, timed});
   if (outcomes_.first_g.size() > 0) first_g_ = outcomes_.first_g;
+  // A ridge too small for the first moment is the caller's to mend, wherever the moment came from.
+  if (outcomes_.history.empty()) {
+    has_fit_ = false;
+    throw Error(learner_->singular());
+  }
+}
+
+void Session::require_fit() const {
+  if (!has_fit_)
+    throw Error({.field = "path", .problem = "it holds no fit", .remedy = "call fit first"});
 }
 
 Model Session::model() const {
+  require_fit();
   Model model = shared_;
   model.options = options_;
   model.metric = learner_->metric();
@@ -192,10 +213,8 @@ Model Session::model() const {
   model.ridge = learner_->ridge();
   const double unit = learner_->unit();
   const Space& space = *space_;
-  if (!outcomes_.history.empty()) {
-    model.f = spread(unit * planner_->f(), space.source_rows, model.source.size());
-    model.g = spread(unit * planner_->g(), space.target_rows, model.target.size());
-  }
+  model.f = spread(unit * planner_->f(), space.source_rows, model.source.size());
+  model.g = spread(unit * planner_->g(), space.target_rows, model.target.size());
   for (const Mass& mass : planner_->masses())
     model.exact.push_back({space.source_rows[static_cast<std::size_t>(mass.source)],
                            space.target_rows[static_cast<std::size_t>(mass.target)], mass.amount});

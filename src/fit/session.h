@@ -39,6 +39,9 @@ class Session {
   int metric_version() const { return metric_version_; }  ///< changes whenever the metric does
   Model model() const;
 
+  /// Throws Error unless the last fit was made: none was, or its options were refused.
+  void require_fit() const;
+
  private:
   void use_metric(const Options& options);
   void use_planner(const Options& options);
@@ -52,8 +55,10 @@ class Session {
   double mean_cost_ = 1;  // between the centred clouds under the first metric, embedded
   std::unique_ptr<Planner> entropic_, exact_;
   Planner* planner_ = nullptr;
-  Vector first_g_;  // potentials of the first plan of the last fit under this metric
+  Vector first_g_;          // potentials of the first plan of the last fit under this metric
+  Options metric_options_;  // that the learner was made for
   Options options_;
+  bool has_fit_ = false;
   double lambda_ = 0;  // absolute, in the units of the data
   Outcomes outcomes_;
 };

@@ -52,15 +52,15 @@ Matrix points_from_zero(const Space& space) {
 
 // W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of
 // the points and the origin only the ridge is left.
-SpanMatrix scatter(const Space& space, double ridge, bool inverse) {
+SpanMatrix scatter(const Space& space, double ridge, bool inverse, const char* field) {
   const Frame& frame = space.frame;
   Matrix w = linalg::gram(points_from_zero(space));
   const double mean = w.trace() / static_cast<double>(frame.dimension());
   if (!(mean > 0))
-    throw Error({.field = "prior",
-                 .value = "w",
+    throw Error({.field = field,
+                 .value = inverse ? "w-inverse" : "w",
                  .problem = "cannot be had: all points are zero, and so is W = X'X + Z'Z",
-                 .remedy = "choose the prior identity"});
+                 .remedy = fmt::format("choose the {} identity", field)});
   if (ridge == 0 && frame.basis.size())
     throw Error({.field = "prior-ridge",
                  .value = "0",
@@ -81,7 +81,7 @@ SpanMatrix scatter(const Space& space, double ridge, bool inverse) {
   const double outside = frame.basis.size() ? ridge : 1;
   if (!inverse) return {w, lower, outside, scale};
   const Matrix half = linalg::solve_lower(lower, Matrix::Identity(w.rows(), w.cols()));
-  return factored(linalg::gram(half), 1 / outside, 1 / scale, "prior");
+  return factored(linalg::gram(half), 1 / outside, 1 / scale, field);
 }
 
 SpanMatrix given(const Matrix& matrix, Index d, const char* field) {
@@ -100,16 +100,17 @@ SpanMatrix given(const Matrix& matrix, Index d, const char* field) {
 SpanMatrix reference_matrix(const Space& space, const Options& options) {
   const bool learned = options.metric == MetricChoice::learned;
   const PriorChoice choice = choice_of(options);
+  const char* field = learned ? "prior" : "metric";
   switch (choice) {
     case PriorChoice::identity:
       break;
     case PriorChoice::w:
     case PriorChoice::w_inverse:
-      return scatter(space, options.prior_ridge, choice == PriorChoice::w_inverse);
+      return scatter(space, options.prior_ridge, choice == PriorChoice::w_inverse, field);
     case PriorChoice::given:
       assert(space.frame.basis.size() == 0);
       return given(learned ? options.prior.matrix() : options.metric.matrix(), space.dimension(),
-                   learned ? "prior" : "metric");
+                   field);
   }
   return {};
 }

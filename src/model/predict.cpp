@@ -57,7 +57,7 @@ void visit_nearest(const Matrix& distances, int neighbours, const Visit& visit) 
     nearest.clear();
     for (Index j = 0; j < distances.cols(); ++j) {
       const bool full = static_cast<Index>(nearest.size()) == k;
-      if (full && row[j] >= row[nearest.back()]) continue;
+      if (full && !(row[j] < row[nearest.back()])) continue;
       if (full) nearest.pop_back();
       nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), j,
                                       [&](Index a, Index b) { return row[a] < row[b]; }),

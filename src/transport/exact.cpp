@@ -133,7 +133,8 @@ ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
     plan.g[j] =
         column_least[j] +
         unit * static_cast<double>(simplex.potential(graph.nodeFromId(static_cast<int>(m + j))));
-  plan.gap = std::max(0.0, plan.cost - p.dot(plan.f) - q.dot(plan.g));
+  plan.gap = plan.cost - p.dot(plan.f) - q.dot(plan.g);
+  if (plan.gap < 0) plan.gap = 0;  // NaN stays NaN
   return plan;
 }
 

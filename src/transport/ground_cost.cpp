@@ -51,7 +51,7 @@ GroundCost GroundCost::dense(Matrix costs) {
   cost.matrix_ = std::move(costs);
   cost.alpha_ = Vector::Zero(cost.matrix_.rows());
   cost.beta_ = Vector::Zero(cost.matrix_.cols());
-  cost.range_ = cost.matrix_.size() ? cost.matrix_.maxCoeff() : 0;
+  cost.range_ = cost.matrix_.size() ? cost.matrix_.maxCoeff() - cost.matrix_.minCoeff() : 0;
   return cost;
 }
 
@@ -59,7 +59,7 @@ void GroundCost::add_terms(const Matrix& left, const Matrix& right) {
   assert(left.rows() == rows() && right.rows() == columns() && left.cols() == right.cols());
   if (dense_) {
     linalg::gemm(linalg::Op::none, left, linalg::Op::transpose, right, 1, 1, matrix_);
-    range_ = matrix_.maxCoeff();
+    range_ = matrix_.maxCoeff() - matrix_.minCoeff();
     return;
   }
   u_ = beside(u_, -0.5 * left);

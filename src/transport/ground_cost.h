@@ -35,8 +35,9 @@ class GroundCost {
   const Vector& beta() const { return beta_; }      ///< n
 
   /// An upper bound of the largest cost between points that share their mean: how much the costs of
-  /// a row or a column can differ, which is what makes a transport problem hard. The largest entry
-  /// of a dense matrix. Not finite where double precision cannot hold the costs.
+  /// a row or a column can differ, which is what makes a transport problem hard. For a
+  /// dense matrix the difference of its largest and smallest entry. Not finite where double
+  /// precision cannot hold the costs.
   double range() const { return range_; }
 
   /// The costs of `count` rows from `first` on, count x n. O(count n k).

@@ -80,7 +80,7 @@ Vector Newton::direction(const Scaling& scaling, double error, double tolerance,
   const int patience = factored_ ? std::max(3, worth / 6) : worth;
   const bool done = may_factorise && !fresh && reached(patience);
   if (!done) {
-    if (may_factorise && !fresh) factorise(system);
+    if (may_factorise && !fresh && !unfactorable_) factorise(system);
     reached(factored_ ? std::max(20, worth) : most_iterations);
   }
   slope = x.dot(gradient);

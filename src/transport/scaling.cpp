@@ -32,8 +32,21 @@ void Scaling::rebuild() {
   b_ = Vector::Ones(columns_.size());
   for (int attempt = 0; attempt < 20; ++attempt) {
     sums_ = kernel_.rescale(lambda_, v_, u_, RowRule::meet(rows_, lambda_, u_, a_));
-    if (!rescue_columns(attempt == 0)) return;
+    if (attempt == 0 && rows_out_of_reach())
+      v_.array() += u_.mean();
+    else if (!rescue_columns(attempt < 2))
+      break;
   }
+  balance();
+}
+
+// Relaxed rows under potentials v that are far too large for the costs have factors beyond any
+// range. Far too small ones leave rows without mass, which is wrong where exact columns wait for
+// it.
+bool Scaling::rows_out_of_reach() const {
+  if (rows_.is_exact()) return false;
+  const double far = 3 * kernel_.safe_log2(), largest = a_.maxCoeff();
+  return !(largest < std::exp2(far)) || (columns_.is_exact() && largest < std::exp2(-far));
 }
 
 // A relaxed column may vanish beside the others however good its potential is, so it is rescued
@@ -61,8 +74,28 @@ Vector Scaling::next_factors() const {
   return factors;
 }
 
-void Scaling::pass() {
+// Meets the rows. Returns the constant that `balance` added to the potentials of the columns.
+double Scaling::pass() {
   sums_ = kernel_.fused(b_, RowRule::meet(rows_, lambda_, u_, a_));
+  return balance();
+}
+
+// One number added to all column potentials changes the mass of the plan when a side is relaxed,
+// and iterations would find it very slowly where tau is large. The best one is known: with met rows
+// the mass of the plan grows like exp((1 - power) t), what the columns want falls like exp(-lambda
+// t/tau), and both are equal at the maximum of the dual. Returns t, in units of lambda. It goes
+// from u to v, so that K stays as it is.
+double Scaling::balance() {
+  if (rows_.is_exact() && columns_.is_exact()) return 0;
+  const double rest = 1 - rows_.power(lambda_);
+  const double mass = b_.dot(sums_), wanted = wanted_columns().sum();
+  const double t = std::log(wanted / mass) / (rest + lambda_ * columns_.curvature());
+  if (!std::isfinite(t)) return 0;
+  v_.array() += t * std::numbers::log2e;
+  u_.array() -= t * std::numbers::log2e;
+  a_ *= std::exp(rest * t);
+  sums_ *= std::exp(rest * t);
+  return t;
 }
 
 void Scaling::sinkhorn() {
@@ -85,14 +118,18 @@ double Scaling::move(const Vector& change) {
   const Vector g_before = columns_.is_exact() ? Vector() : g();
   const Vector a_before = a_;
   b_ = b_.array() * change.array().exp();
-  pass();
-  const Vector row_change = lambda_ * (a_.array() / a_before.array()).log();
+  const double constant = pass();
+  // `pass` may have moved a constant from the row potentials to those of the columns.
+  const Vector row_change = lambda_ * ((a_.array() / a_before.array()).log() - constant);
+  const Vector column_change = lambda_ * (change.array() + constant);
   // Met rows change the mass of the plan with their dual term; together they are 1/power of it.
   return rows_.dual_gain(f_before, row_change, lambda_) / (lambda_ * rows_.power(lambda_)) +
-         columns_.dual_gain(g_before, lambda_ * change, lambda_) / lambda_;
+         columns_.dual_gain(g_before, column_change, lambda_) / lambda_;
 }
 
 void Scaling::restore(Point point) {
+  u_ = std::move(point.u);
+  v_ = std::move(point.v);
   a_ = std::move(point.a);
   b_ = std::move(point.b);
   sums_ = std::move(point.sums);

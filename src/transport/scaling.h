@@ -27,9 +27,9 @@ class Scaling {
 
   /// Where a and b stand, to come back to after a move that did not pay.
   struct Point {
-    Vector a, b, sums;
+    Vector u, v, a, b, sums;
   };
-  Point point() const { return {a_, b_, sums_}; }
+  Point point() const { return {u_, v_, a_, b_, sums_}; }
   void restore(Point point);
 
   /// Absorbs a and b into K when their range asks for it.
@@ -56,7 +56,9 @@ class Scaling {
 
  private:
   Vector next_factors() const;
-  void pass();
+  double pass();
+  double balance();
+  bool rows_out_of_reach() const;
   void rebuild();
   bool rescue_columns(bool first);
 

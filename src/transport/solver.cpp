@@ -100,7 +100,8 @@ bool Solve::reach(double tolerance) {
   for (int round = 0;; ++round) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    if (!std::isfinite(error_) || !may_go_on() || in_vain > 30) return false;
+    if (!std::isfinite(error_) || !scaling_.a().allFinite() || !may_go_on() || in_vain > 30)
+      return false;
     if (error_ < 0.9 * best || error_ > kernel_.rounding()) {
       best = error_;
       in_vain = 0;
@@ -127,9 +128,10 @@ bool Solve::reach_by_anderson(double tolerance) {
   while (true) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    if (!std::isfinite(error_) || !may_go_on()) return false;
+    const bool finite = std::isfinite(error_) && scaling_.a().allFinite();
+    if ((!finite && memory.empty()) || !may_go_on()) return false;
     const double dual = scaling_.dual();
-    if (!(dual >= last_dual || error_ < last_error) && !memory.empty()) {
+    if (!memory.empty() && (!finite || !(dual >= last_dual || error_ < last_error))) {
       scaling_.set_columns(safe);
       memory.clear();
       continue;

@@ -46,6 +46,7 @@ struct REMBLAI_LOCAL Transport::State {
   GroundCost cost;
   bool has_cost = false, has_plan = false;
   Potentials potentials;
+  Vector start;  // potentials g for the next solve; empty: those of the last
   Kernel::Sums sums;
 
   void use(GroundCost next);
@@ -53,17 +54,21 @@ struct REMBLAI_LOCAL Transport::State {
 
 Transport::Transport(Vector p, Vector q, const Resources& resources)
     : state_(std::make_unique<State>()) {
+  resources.validate();
   for (const Vector* weights : {&p, &q})
     if (weights->size() == 0 || !(weights->minCoeff() > 0) || !std::isfinite(weights->sum()))
       throw Error({.field = "weights",
                    .problem = "not all are positive and finite",
                    .remedy = "the function transport() takes weights of zero too"});
   const double smallest = std::min(p.minCoeff(), q.minCoeff());
-  if (resources.precision == Precision::float32 && smallest < 1e-20)
-    throw Error({.field = "weights",
-                 .value = fmt::format("{:.1e}", smallest),
-                 .problem = "of all is too little for float",
-                 .remedy = "give the $precision double"});
+  const bool in_float = resources.precision == Precision::float32;
+  if (smallest < (in_float ? 1e-20 : 1e-300))
+    throw Error(
+        {.field = "weights",
+         .value = fmt::format("{:.1e}", smallest),
+         .problem = fmt::format("is a weight too small for {}", in_float ? "float" : "double"),
+         .remedy = in_float ? "give the $precision double, or leave that point out"
+                            : "leave that point out"});
   state_->p = std::move(p);
   state_->q = std::move(q);
   state_->resources = resources;
@@ -76,7 +81,7 @@ Transport::Transport(Transport&&) noexcept = default;
 Transport& Transport::operator=(Transport&&) noexcept = default;
 
 void Transport::State::use(GroundCost next) {
-  has_plan = false;
+  has_plan = has_cost = false;
   if (next.rows() != p.size() || next.columns() != q.size())
     throw Error({.field = "cost",
                  .value = fmt::format("{} x {}", next.rows(), next.columns()),
@@ -116,7 +121,7 @@ void Transport::start_from(Vector g) {
                  .problem = fmt::format("for {} target weights", state_->q.size()),
                  .remedy = "the sizes must agree"});
   require_finite(g, "start");
-  state_->potentials.g = std::move(g);
+  state_->start = std::move(g);
 }
 
 TransportResult Transport::solve(double lambda, const TransportOptions& options) {
@@ -144,7 +149,14 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
     throw Error({.field = "cost",
                  .problem = "none was set",
                  .remedy = "call set_cost or set_points before solve"});
+  if (options.max_passes < 1)
+    throw Error({.field = "max_passes",
+                 .value = fmt::format("{}", options.max_passes),
+                 .problem = "is less than 1",
+                 .remedy = "give 1 or more"});
   const linalg::Threads scope(s.resources.threads);
+  if (s.start.size() > 0) s.potentials.g = std::exchange(s.start, {});
+  s.has_plan = false;  // until this solve has one, whatever a callback throws
   Solved solved = find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source),
                                   rule(s.q, options.relax_target), lambda, options, s.potentials);
   s.sums = std::move(solved.sums);

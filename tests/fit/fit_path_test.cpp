@@ -91,6 +91,48 @@ TEST(FitPath, APathDownInLambdaIsCheaperThanItsFits) {
   EXPECT_LT(along, alone);
 }
 
+// What is refused leaves no trace in the fits that follow.
+TEST(FitPath, ARefusedFitDoesNotPoisonTheNext) {
+  const Problem problem = test::small_problem();
+  const Options good{.lambda = 0.3};
+  FitPath path(problem, good);
+  EXPECT_THROW(path.labels(), Error);  // before the first fit
+  EXPECT_THROW(path.model(), Error);
+  path.fit(good);
+  const double objective = path.history().back().objective;
+  Options tiny{.lambda = 1e-320, .ridge = 50};
+  EXPECT_THROW(path.fit(tiny), Error);
+  EXPECT_THROW(path.labels(), Error);
+  EXPECT_TRUE(path.history().empty());
+  path.fit(good);
+  EXPECT_NEAR(path.history().back().objective, objective, 1e-6 * objective);
+  Options indefinite;
+  indefinite.metric = Matrix(-Matrix::Identity(5, 5));
+  EXPECT_THROW(path.fit(indefinite), Error);
+  EXPECT_THROW(path.model(), Error);
+  path.fit(good);
+  EXPECT_NEAR(path.history().back().objective, objective, 1e-6 * objective);
+}
+
+// An outlier that a relaxed plan leaves alone: the path labels as the model does, in double and
+// float.
+TEST(FitPath, RelaxedRowsThatVanish) {
+  Problem problem = test::small_problem(60, 50);
+  problem.source.points.row(7) *= 8;
+  for (const Precision precision : {Precision::float64, Precision::float32})
+    for (const double lambda : {0.1, 0.003}) {
+      const Options options{.metric = MetricChoice::identity,
+                            .lambda = lambda,
+                            .relax_source = lambda,
+                            .tolerance = 1e-5,
+                            .resources = {.precision = precision}};
+      FitPath path(problem, options);
+      path.fit(options);
+      EXPECT_EQ(path.labels(), predict(path.model(), problem.target.points))
+          << name(precision) << " " << lambda;
+    }
+}
+
 TEST(FitPath, RefusesWhatItCannotUse) {
   Problem problem = test::small_problem();
   FitPath path(problem, {});

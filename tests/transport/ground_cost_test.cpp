@@ -54,7 +54,7 @@ TEST(GroundCost, TermsAreAddedAsColumns) {
   GroundCost dense = GroundCost::dense(squared_distances(x, z));
   dense.add_terms(left, right);
   expect_costs(dense, truth, 1e-12);
-  EXPECT_EQ(dense.range(), dense.matrix().maxCoeff());
+  EXPECT_EQ(dense.range(), dense.matrix().maxCoeff() - dense.matrix().minCoeff());
 }
 
 TEST(GroundCost, WhatDoubleCannotHoldHasNoFiniteRange) {

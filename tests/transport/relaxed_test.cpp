@@ -107,6 +107,38 @@ TEST(Relaxed, TheGapBoundsTheTruth) {
   }
 }
 
+// With one exact side a constant in the costs changes nothing but the potentials.
+TEST(Relaxed, AConstantInTheCostsDoesNotMatterBesideAnExactSide) {
+  const Matrix x = test::random_matrix(60, 3, 1), z = test::random_matrix(50, 3, 2);
+  Matrix cost(60, 50);
+  for (Index i = 0; i < 60; ++i)
+    for (Index j = 0; j < 50; ++j) cost(i, j) = (x.row(i) - z.row(j)).squaredNorm();
+  for (const auto& [tau_p, tau_q] : {std::pair(0.02, 0.0), std::pair(0.0, 0.02)}) {
+    const TransportOptions options{.tolerance = 1e-8, .relax_source = tau_p, .relax_target = tau_q};
+    const TransportPlan expected = transport(cost, {}, {}, 0.02, options);
+    ASSERT_TRUE(expected.result.converged);
+    for (const double constant : {-100.0, -30.0, 30.0, 1e4}) {
+      const TransportPlan t = transport(cost.array() + constant, {}, {}, 0.02, options);
+      EXPECT_TRUE(t.result.converged) << constant;
+      EXPECT_LE(t.result.passes, 3 * expected.result.passes + 50) << constant;
+      EXPECT_LE((t.plan - expected.plan).lpNorm<1>(), 1e-6) << constant;
+    }
+  }
+}
+
+// The constant of the potentials is found at once, however near to exact the sides are.
+TEST(Relaxed, UnequalMassesWithALargeTauAreQuick) {
+  const Matrix cost = test::random_matrix(40, 30, 5).cwiseAbs2();
+  const Vector p = 2 * test::random_weights(40, 1), q = test::random_weights(30, 2);
+  for (const double tau : {1.0, 1e3, 1e5})
+    for (const SolverChoice solver : {SolverChoice::automatic, SolverChoice::anderson}) {
+      const TransportPlan t =
+          transport(cost, p, q, 0.05, {.solver = solver, .relax_source = tau, .relax_target = tau});
+      EXPECT_TRUE(t.result.converged) << tau << " " << name(solver);
+      EXPECT_LE(t.result.passes, 400) << tau << " " << name(solver);
+    }
+}
+
 TEST(Relaxed, FarPointsAreLeftAlone) {
   Matrix cost = test::random_matrix(20, 15, 7).cwiseAbs2();
   cost.row(3).array() += 1e6;  // nobody pays that much

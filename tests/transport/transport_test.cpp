@@ -311,7 +311,7 @@ TEST(Transport, FloatsOfEverySize) {
                                Transport(p / p.sum(), uniform(50),
                                          {.precision = Precision::float32});
                              }),
-                             "too little for float"));
+                             "too small for float"));
   Transport far(uniform(1), uniform(1));
   EXPECT_TRUE(test::contains(
       test::message_of([&] { far.set_points(Matrix::Constant(1, 1, 1e200), Matrix::Zero(1, 1)); }),
@@ -326,7 +326,7 @@ TEST(Transport, StreamedTheSameBitsForEveryNumberOfThreads) {
     Matrix product;
     for (const int threads : {1, 2, 7}) {
       Transport problem(uniform(1000), uniform(400),
-                        {.threads = threads, .memory = 1e-9, .precision = precision});
+                        {.threads = threads, .memory = 2e-4, .precision = precision});
       problem.set_points(x, z);
       EXPECT_TRUE(problem.solve(0.5, {.tolerance = 1e-5, .keep_going = {}}).converged);
       if (threads == 1) {
@@ -381,6 +381,25 @@ TEST(Transport, ThereIsNoPlanBeforeASolve) {
   EXPECT_TRUE(test::contains(test::message_of(plan), "before solve"));
 }
 
+TEST(Transport, ACallbackThatThrowsLeavesNoPlan) {
+  Transport problem(uniform(40), uniform(40));
+  problem.set_cost(random_cost(40, 40, 3));
+  problem.solve(0.1);
+  const auto fail = [](int, double) -> bool { throw std::runtime_error("stop"); };
+  EXPECT_THROW(problem.solve(1e-3, {.tolerance = 1e-12, .keep_going = fail}), std::runtime_error);
+  EXPECT_TRUE(test::contains(test::message_of([&] { problem.plan(); }), "before solve"));
+  EXPECT_TRUE(problem.solve(0.1).converged);
+}
+
+TEST(Transport, NegativeCostsAreAnnealedToo) {
+  const Matrix cost = random_cost(100, 100, 3);
+  const double lambda = cost.maxCoeff() / 5e3;
+  const TransportPlan t = transport(cost, {}, {}, lambda);
+  const TransportPlan below = transport(cost.array() - cost.maxCoeff(), {}, {}, lambda);
+  EXPECT_TRUE(below.result.converged);
+  EXPECT_LE(below.result.passes, 2 * t.result.passes);
+}
+
 TEST(Transport, StopsWhenAsked) {
   int calls = 0;
   TransportOptions options;
@@ -425,6 +444,9 @@ TEST(Transport, RefusesWhatItCannotUse) {
   problem.set_cost(cost);
   EXPECT_THROW(problem.solve(0), Error);
   EXPECT_THROW(problem.solve(1, {.tolerance = 0, .keep_going = {}}), Error);
+  EXPECT_THROW(problem.solve(1, {.max_passes = 0}), Error);
+  EXPECT_THROW(Transport(uniform(3), uniform(3), {.threads = -3}), Error);
+  EXPECT_THROW(Transport(uniform(3), uniform(3), {.memory = std::nan("")}), Error);
 }
 
 // Memory of one size is taken once: the pages of the second cost are those of the first.
