@@ -91,6 +91,20 @@ bool all_finite(const MatrixView& a) {
   return (a.array() * 0).sum() == 0;
 }
 
+double power_of_two_above(double size) {
+  return size > 0 && std::isfinite(size) ? std::exp2(std::ceil(std::log2(size))) : 1;
+}
+
+double longest_row(const Matrix& a) {
+  return a.rows() ? a.rowwise().norm().maxCoeff() : 0;
+}
+
+Vector spread(const Vector& values, const std::vector<Index>& places, Index size) {
+  Vector all = Vector::Constant(size, -std::numeric_limits<double>::infinity());
+  all(places) = values;
+  return all;
+}
+
 std::string library() {
   return std::string(openblas_get_config()) + " with kernels for " + openblas_get_corename();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "remblai/types.h"
 
@@ -35,6 +36,17 @@ std::string library();
 
 /// True when no entry is NaN or an infinity.
 bool all_finite(const MatrixView& a);
+
+/// The power of two just above `size`, so that divisions by it are exact; 1 for 0 and for what is
+/// not finite.
+double power_of_two_above(double size);
+
+/// The length of the longest row; 0 when there is none.
+double longest_row(const Matrix& a);
+
+/// A vector of `size` entries with the values at their places and -infinity elsewhere: potentials
+/// of points, of which those of weight zero have none.
+Vector spread(const Vector& values, const std::vector<Index>& places, Index size);
 
 enum class Op { none, transpose };
 

@@ -34,13 +34,6 @@ void validate(const Problem& problem, const Options& options) {
                  .remedy = "give one name a coordinate"});
 }
 
-// Points of weight zero take no part: no mass, potential -infinity.
-Vector spread(const Vector& values, const std::vector<Index>& rows, Index size) {
-  Vector all = Vector::Constant(size, -std::numeric_limits<double>::infinity());
-  all(rows) = values;
-  return all;
-}
-
 bool same_points(const Domain& a, const Domain& b) {
   return a.size() == b.size() && a.dimension() == b.dimension() && a.points == b.points &&
          a.weights == b.weights;
@@ -213,8 +206,8 @@ Model Session::model() const {
   model.ridge = learner_->ridge();
   const double unit = learner_->unit();
   const Space& space = *space_;
-  model.f = spread(unit * planner_->f(), space.source_rows, model.source.size());
-  model.g = spread(unit * planner_->g(), space.target_rows, model.target.size());
+  model.f = linalg::spread(unit * planner_->f(), space.source_rows, model.source.size());
+  model.g = linalg::spread(unit * planner_->g(), space.target_rows, model.target.size());
   for (const Mass& mass : planner_->masses())
     model.exact.push_back({space.source_rows[static_cast<std::size_t>(mass.source)],
                            space.target_rows[static_cast<std::size_t>(mass.target)], mass.amount});

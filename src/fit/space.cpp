@@ -9,11 +9,6 @@
 namespace remblai {
 namespace {
 
-// The power of two just above `size`, so that divisions are exact.
-double power_of_two(double size) {
-  return size > 0 ? std::exp2(std::ceil(std::log2(size))) : 1;
-}
-
 // The middle of the points. A constant column keeps its value to the bit, so that its differences
 // vanish.
 Vector middle(const Matrix& x, const Matrix& z) {
@@ -79,7 +74,7 @@ Space make_space(const Domain& source, const Domain& target, Span span) {
   const Matrix z = target.points(space.target_rows, Eigen::all);
   Frame& frame = space.frame;
   frame.origin = middle(x, z);
-  frame.length = power_of_two(
+  frame.length = linalg::power_of_two_above(
       std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin)));
   if (span != Span::everything) frame.basis = span_basis(x, z, frame, span == Span::with_origin);
   space.x = frame.coordinates(x);

@@ -13,15 +13,6 @@ namespace {
 // Below this many entries a pass is shorter than the start of a team of threads.
 constexpr double small_matrix = 100000;
 
-// The power of two just above `size`, so that divisions by it are exact.
-double power_of_two(double size) {
-  return size > 0 && std::isfinite(size) ? std::exp2(std::ceil(std::log2(size))) : 1;
-}
-
-double largest_length(const Matrix& points) {
-  return points.rows() ? points.rowwise().norm().maxCoeff() : 0;
-}
-
 }  // namespace
 
 WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int threads,
@@ -71,8 +62,9 @@ void CpuEntries<T>::store() {
   } else {
     entries_.resize(m, n);
     const bool dense = cost_->is_dense();
-    unit_ = power_of_two(dense ? cost_->matrix().cwiseAbs().maxCoeff()
-                               : 2 * largest_length(cost_->u()) * largest_length(cost_->v()));
+    unit_ = linalg::power_of_two_above(dense ? cost_->matrix().cwiseAbs().maxCoeff()
+                                             : 2 * linalg::longest_row(cost_->u()) *
+                                                   linalg::longest_row(cost_->v()));
     Matrix some;
     for (Index first = 0; first < m; first += 256) {
       some.resize(std::min<Index>(256, m - first), n);
@@ -88,8 +80,8 @@ void CpuEntries<T>::store() {
 template <class T>
 void CpuEntries<T>::keep_factors() {
   if constexpr (!std::is_same_v<T, double>) {
-    const double u_size = power_of_two(largest_length(cost_->u()));
-    const double v_size = power_of_two(largest_length(cost_->v()));
+    const double u_size = linalg::power_of_two_above(linalg::longest_row(cost_->u()));
+    const double v_size = linalg::power_of_two_above(linalg::longest_row(cost_->v()));
     unit_ = u_size * v_size;
     u_ = (cost_->u() / u_size).template cast<T>();
     v_ = (cost_->v() / v_size).template cast<T>();

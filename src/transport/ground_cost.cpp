@@ -16,10 +16,6 @@ Eigen::RowVectorXd mean_of(const Matrix& points) {
   return (points / static_cast<double>(points.rows())).colwise().sum();
 }
 
-double largest_length(const Matrix& points) {
-  return points.rows() ? points.rowwise().norm().maxCoeff() : 0;
-}
-
 Matrix beside(const Matrix& left, const Matrix& right) {
   Matrix both(left.rows(), left.cols() + right.cols());
   both << left, right;
@@ -39,7 +35,7 @@ GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z) {
   cost.v_ = z.rowwise() - z_mean;
   cost.alpha_ = (cost.u_.rowwise() + apart).rowwise().squaredNorm();
   cost.beta_ = (cost.v_.rowwise() - apart).rowwise().squaredNorm().array() - apart.squaredNorm();
-  cost.range_ = std::pow(largest_length(cost.u_) + largest_length(cost.v_), 2);
+  cost.range_ = std::pow(linalg::longest_row(cost.u_) + linalg::longest_row(cost.v_), 2);
   if (!std::isfinite(cost.alpha_.sum() + cost.beta_.sum()))
     cost.range_ = std::numeric_limits<double>::infinity();
   return cost;
@@ -64,7 +60,7 @@ void GroundCost::add_terms(const Matrix& left, const Matrix& right) {
   }
   u_ = beside(u_, -0.5 * left);
   v_ = beside(v_, right);
-  range_ += largest_length(left) * largest_length(right);
+  range_ += linalg::longest_row(left) * linalg::longest_row(right);
 }
 
 Matrix GroundCost::relative_block(Index first, Index count) const {

@@ -30,13 +30,6 @@ void require_relaxation(const char* field, double tau) {
                  .remedy = "give a finite number, 0 or more (0: the sums are exact)"});
 }
 
-// Potentials of the entries that have any, -infinity for the others.
-Vector spread(const Vector& values, const std::vector<Index>& places, Index size) {
-  Vector all = Vector::Constant(size, -std::numeric_limits<double>::infinity());
-  all(places) = values;
-  return all;
-}
-
 }  // namespace
 
 struct REMBLAI_LOCAL Transport::State {
@@ -221,8 +214,8 @@ TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q
   }
   TransportPlan out;
   out.result = problem.solve(lambda, options);
-  out.f = spread(problem.f(), rows, cost.rows());
-  out.g = spread(problem.g(), columns, cost.cols());
+  out.f = linalg::spread(problem.f(), rows, cost.rows());
+  out.g = linalg::spread(problem.g(), columns, cost.cols());
   out.plan = problem.plan();
   if (!whole) {
     Matrix all = Matrix::Zero(cost.rows(), cost.cols());
