@@ -119,7 +119,7 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
       "in units of the cost");
   visit("relax-source", o.relax_source,
         "weight, in the unit of lambda, of KL(row sums of the plan | source weights), which takes "
-        "the place of exact row sums; 0 keeps them exact");
+        "the place of exact row sums: the larger, the nearer to exact; 0 keeps them exact");
   visit("relax-target", o.relax_target, "the same for the column sums and the target weights");
   visit("ridge", o.ridge, "ridge on the second moment C");
   visit("ridge-unit", o.ridge_unit, "relative: times trace(C0)/d; absolute: as it is");

@@ -158,6 +158,8 @@ void Alternation::judge(const LearnedMetric& before, Step& record) const {
 
 Status Alternation::conclusion() const {
   const Step& last = out_.history.back();
+  const Options& options = parts_.options;
+  const bool relaxed = options.relax_source > 0 || options.relax_target > 0;
   if (stopped_)
     return {Outcome::stopped,
             {.problem = fmt::format("stopped on request after step {}", last.step)}};
@@ -166,22 +168,26 @@ Status Alternation::conclusion() const {
         Outcome::diverged,
         {.problem = "the objective is not finite", .remedy = "give a larger $lambda or $ridge"}};
   if (!last.inner_converged)
-    return {
-        Outcome::iteration_limit,
-        {.problem =
-             fmt::format("the plan of the last step misses its marginals by {:.1e} "
-                         "after {} passes",
-                         std::max(last.source_error, last.target_error), last.inner_iterations),
-         .remedy = "give a larger $lambda or $tolerance, or a $lambda of 0 for exact transport"}};
-  if (last.mass < 1e-6)
+    return {Outcome::iteration_limit,
+            {.problem =
+                 fmt::format("the plan of the last step misses its marginals by {:.1e} "
+                             "after {} passes",
+                             std::max(last.source_error, last.target_error), last.inner_iterations),
+             .remedy = relaxed ? "give a larger $lambda, $tolerance, $relax-source or $relax-target"
+                               : "give a larger $lambda or $tolerance, or a $lambda of 0 for exact "
+                                 "transport"}};
+  if (last.mass < 0.01)
     return {
         Outcome::converged,
         {.problem = fmt::format("the sums are where they should be, but the plan moves a mass of "
                                 "{:.1e} only",
                                 last.mass),
-         .remedy = "give a larger $relax-source or $relax-target"}};
-  if (!parts_.learner.learns()) return {Outcome::converged, {.problem = "the marginals are met"}};
-  if (watch_.change() < parts_.options.outer_tolerance)
+         .remedy = "give a larger $relax-source or $relax-target, or centre both clouds first"}};
+  if (!parts_.learner.learns())
+    return {
+        Outcome::converged,
+        {.problem = relaxed ? "the relaxed sums are at their optimum" : "the marginals are met"}};
+  if (watch_.change() < options.outer_tolerance)
     return {Outcome::converged,
             {.problem = fmt::format("the metric settled after {} steps", last.step)}};
   if (last.step == 1)
@@ -191,7 +197,7 @@ Status Alternation::conclusion() const {
   return {Outcome::iteration_limit,
           {.problem = fmt::format("squared distances still change by {:.1e} a step after {} steps "
                                   "(outer tolerance {:.1e})",
-                                  watch_.change(), last.step, parts_.options.outer_tolerance),
+                                  watch_.change(), last.step, options.outer_tolerance),
            .remedy = "give more $steps"}};
 }
 

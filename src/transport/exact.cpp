@@ -41,16 +41,19 @@ Integers whole_weights(const Vector& weights) {
 void require_exact_memory(Index m, Index n, const Resources& resources) {
   constexpr double bytes_per_pair = 80;
   const double needed = bytes_per_pair * static_cast<double>(m) * static_cast<double>(n);
-  double there = available_memory();
-  if (resources.memory > 0) there = std::min(there, resources.memory_bytes());
+  const double free = available_memory();
+  const bool budgeted = resources.memory > 0 && resources.memory_bytes() < free;
+  const double there = budgeted ? resources.memory_bytes() : free;
   if (m <= std::numeric_limits<int>::max() / n && needed <= there) return;
   throw Error(
       {.field = "lambda",
        .value = "0",
-       .problem = fmt::format("(exact transport) between {} and {} points needs {:.1f} GiB, "
-                              "more than there is",
-                              m, n, needed / 0x1p30),
-       .remedy = "give a positive $lambda or fewer points"});
+       .problem = fmt::format("(exact transport) between {} and {} points needs {:.2g} GiB, more "
+                              "than the {:.2g} GiB {}",
+                              m, n, needed / 0x1p30, there / 0x1p30,
+                              budgeted ? "that $memory allows" : "that are free"),
+       .remedy = budgeted ? "give a larger $memory, a positive $lambda or fewer points"
+                          : "give a positive $lambda or fewer points"});
 }
 
 ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,

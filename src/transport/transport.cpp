@@ -18,11 +18,21 @@
 namespace remblai {
 namespace {
 
-Marginal rule(const Vector& weights, double tau) {
-  return tau > 0 ? Marginal::relaxed(weights, tau) : Marginal::exact(weights);
+// A penalty so high that rounding hides what it allows is a condition.
+Marginal rule(const Vector& weights, double tau, double lambda) {
+  const bool as_good_as_exact = tau > 1e12 * lambda && std::abs(weights.sum() - 1) < 1e-9;
+  if (tau == 0 || as_good_as_exact) return Marginal::exact(weights);
+  return Marginal::relaxed(weights, tau);
 }
 
-void require_relaxation(const char* field, double tau) {
+void require_relaxation(const char* field, double tau, double lambda) {
+  if (tau > 0 && tau < 1e-8 * lambda)
+    throw Error({.field = field,
+                 .value = fmt::format("{:.1e}", tau),
+                 .problem = fmt::format("is too small beside lambda ({:.1e}), both in units of the "
+                                        "cost",
+                                        lambda),
+                 .remedy = "give a larger one, or 0 for exact sums"});
   if (!(tau >= 0 && std::isfinite(tau)))
     throw Error({.field = field,
                  .value = fmt::format("{}", tau),
@@ -129,8 +139,8 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
                  .value = fmt::format("{}", options.tolerance),
                  .problem = "is not positive",
                  .remedy = "give a positive number"});
-  require_relaxation("relax-source", options.relax_source);
-  require_relaxation("relax-target", options.relax_target);
+  require_relaxation("relax-source", options.relax_source, lambda);
+  require_relaxation("relax-target", options.relax_target, lambda);
   const bool balanced = options.relax_source == 0 && options.relax_target == 0;
   for (const Vector* weights : {&s.p, &s.q})
     if (balanced && !(std::abs(weights->sum() - 1) < 1e-9))
@@ -150,8 +160,9 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   const linalg::Threads scope(s.resources.threads);
   if (s.start.size() > 0) s.potentials.g = std::exchange(s.start, {});
   s.has_plan = false;  // until this solve has one, whatever a callback throws
-  Solved solved = find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source),
-                                  rule(s.q, options.relax_target), lambda, options, s.potentials);
+  Solved solved =
+      find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source, lambda),
+                      rule(s.q, options.relax_target, lambda), lambda, options, s.potentials);
   s.sums = std::move(solved.sums);
   s.has_plan = true;
   return solved.result;

@@ -139,6 +139,16 @@ TEST(Relaxed, UnequalMassesWithALargeTauAreQuick) {
     }
 }
 
+TEST(Relaxed, ExtremePenalties) {
+  const Matrix cost = test::random_matrix(20, 15, 7).cwiseAbs2();
+  const TransportPlan exact = transport(cost, {}, {}, 0.1);
+  const TransportPlan huge = transport(cost, {}, {}, 0.1, {.relax_target = 1e300});
+  EXPECT_LE((exact.plan - huge.plan).lpNorm<1>(), 1e-9);
+  EXPECT_TRUE(test::contains(
+      test::message_of([&] { transport(cost, {}, {}, 0.1, {.relax_source = 1e-12}); }),
+      "Options::relax_source: 1.0e-12 is too small"));
+}
+
 TEST(Relaxed, FarPointsAreLeftAlone) {
   Matrix cost = test::random_matrix(20, 15, 7).cwiseAbs2();
   cost.row(3).array() += 1e6;  // nobody pays that much
