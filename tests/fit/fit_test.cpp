@@ -260,6 +260,16 @@ TEST(Fit, TheDistanceBetweenTheCloudsDoesNotChangeThePlanOfAFixedMetric) {
   }
 }
 
+// The costs alone would be 720 GB.
+TEST(Fit, ExactTransportOfTooManyPointsIsRefusedAtOnce) {
+  Problem many;
+  many.source.points = test::random_matrix(300000, 1, 1);
+  many.target.points = test::random_matrix(300000, 1, 2);
+  EXPECT_TRUE(test::contains(
+      test::message_of([&] { fit(many, {.metric = MetricChoice::identity, .lambda = 0}); }),
+      "Options::lambda: 0"));
+}
+
 TEST(Fit, ExactTransportIsTheLimitOfSmallLambda) {
   const Problem problem = test::small_problem();
   for (const MetricChoice choice : {MetricChoice::identity, MetricChoice::learned}) {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "remblai/error.h"
-#include "remblai/fit.h"
 #include "remblai/io.h"
 #include "support.h"
 
@@ -93,12 +92,6 @@ TEST(Exact, TooManyPointsAreRefusedBeforeAnythingIsAllocated) {
       test::contains(test::message_of([] { require_exact_memory(1000, 1000, {.memory = 1e-3}); }),
                      "0.075 GiB, more than the 0.001 GiB that Options::memory allows"));
   EXPECT_NO_THROW(require_exact_memory(1000, 1000));
-  Problem many;
-  many.source.points = test::random_matrix(300000, 1, 1);
-  many.target.points = test::random_matrix(300000, 1, 2);  // the costs alone are 720 GB
-  EXPECT_TRUE(test::contains(
-      test::message_of([&] { fit(many, {.metric = MetricChoice::identity, .lambda = 0}); }),
-      "lambda"));
 }
 
 // Below the unit of the method, 2^-50, a positive weight still has a row in the plan.
