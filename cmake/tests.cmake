@@ -39,7 +39,10 @@ if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
                    --gtest_filter=-*TheMemoryIsABound:*MemoryIsKept* COMMAND_EXPAND_LISTS)
   set_tests_properties(
     Threads.under_the_sanitizer
-    PROPERTIES LABELS fast ENVIRONMENT TSAN_OPTIONS=halt_on_error=1)
+    PROPERTIES
+      LABELS fast
+      ENVIRONMENT
+      "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/base/tsan.supp")
   return()
 endif()
 
