@@ -90,7 +90,7 @@ TEST(Exact, TooManyPointsAreRefusedBeforeAnythingIsAllocated) {
   EXPECT_TRUE(test::contains(message, "8.2e+04 GiB")) << message;
   EXPECT_TRUE(
       test::contains(test::message_of([] { require_exact_memory(1000, 1000, {.memory = 1e-3}); }),
-                     "0.075 GiB, more than the 0.001 GiB that Options::memory allows"));
+                     "0.075 GiB, more than the 0.001 GiB that Resources::memory allows"));
   EXPECT_NO_THROW(require_exact_memory(1000, 1000));
 }
 
