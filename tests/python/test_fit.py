@@ -49,7 +49,8 @@ def plain_loop(X, Z, steps, weight, ridge, D):
     G = np.outer(p, q)
     first = moment(X, Z, G)
     eps = ridge * np.trace(first) / len(first) * np.eye(len(first))
-    unit = np.trace(metric_step(first + eps, D) @ first)
+    apart = X.mean(axis=0) - Z.mean(axis=0)  # lambda is relative to the mean cost of the centred clouds
+    unit = np.trace(metric_step(first + eps, D) @ (first - np.outer(apart, apart)))
     for _ in range(steps):
         A = metric_step(moment(X, Z, G) + eps, D)
         G = entropic_plan(costs(X, Z, A), p, q, weight * unit)
@@ -85,7 +86,10 @@ def test_marginals_and_objective():
     np.testing.assert_allclose(plan.sum(axis=1), 1 / len(X), atol=1e-9)
     np.testing.assert_allclose(plan.sum(axis=0), 1 / len(Z), atol=1e-9)
     objective = estimator.history_["objective"]
-    assert np.all(np.diff(objective) <= 1e-3 * np.abs(objective[:-1]))
+    # Plans before the last are loose: each may be off by about its gap.
+    gap = estimator.history_["duality_gap"]
+    assert np.all(np.diff(objective) <= 2 * (gap[:-1] + gap[1:]))
+    assert gap[-1] < 1e-9
 
 
 def test_options_come_from_the_library():
