@@ -26,7 +26,7 @@ struct Arguments {
   PredictOptions prediction;
   RunArguments run;
   std::string test, test_labels, out, page;
-  bool save_plan = false, save_metric = false, propagate = false;
+  bool save_plan = false, save_metric = false;
 };
 
 /// Points to label, and their labels when they are known.
@@ -79,7 +79,15 @@ void Job::read() {
   arguments.prediction.validate();
   problem = load_problem(arguments.fit);
   options = load_options(arguments.fit, problem);
-  if (!arguments.propagate) {
+  const Rule rule = arguments.prediction.rule;
+  const bool by_neighbours =
+      rule == Rule::nearest || (rule == Rule::automatic && options.method == Method::paper);
+  if (rule == Rule::head && options.method == Method::paper)
+    throw Error({.field = "--rule",
+                 .value = "head",
+                 .problem = "needs the class-aware method",
+                 .remedy = "leave out $method, or give another $rule"});
+  if (by_neighbours) {
     const auto voters = positive_entries(problem.source.probabilities()).size();
     arguments.prediction.validate(static_cast<Index>(voters));
   }
@@ -95,7 +103,6 @@ Report Job::report() const {
           .test_score = test.score(),
           .seconds = watch.seconds(),
           .inputs = all_inputs(arguments),
-          .propagate = arguments.propagate,
           .prediction = arguments.prediction,
           .spelling = flag_of};
 }
@@ -113,11 +120,11 @@ std::string Job::finish(const OutputFolder& folder) {
     const PhaseLine line(arguments.run.quiet, watch, what);
     write(folder.file(name));
   };
-  std::optional<Predictor> nearest;  // maps the source points once for all sets of points
+  std::optional<Predictor> predictor;  // maps the source points once for all sets of points
   const auto label_into = [&](Scored& scored, const Matrix& points) {
     return [&](const std::string& path) {
-      if (!arguments.propagate && !nearest) nearest.emplace(model, arguments.prediction);
-      scored.predicted = nearest ? (*nearest)(points) : most_likely(propagate(model, points));
+      if (!predictor) predictor.emplace(model, arguments.prediction);
+      scored.predicted = (*predictor)(points);
       io::write_npy(path, scored.predicted);
     };
   };
@@ -206,6 +213,7 @@ void add_adapt(CLI::App& app, Action& action) {
       "adapt",
       "fit, map and predict in one go: labels for target points from labelled source points");
   FitArguments& fit = arguments->fit;
+  fit.options.method = Method::class_aware;
   add_file(command, "--source", fit.source, "source points, one a row")->required();
   add_file(command, "--source-labels", fit.source_labels, "their labels, whole numbers")
       ->required();
@@ -220,6 +228,7 @@ void add_adapt(CLI::App& app, Action& action) {
       ->needs("--test");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");
   add_file(command, "--target-weights", fit.target_weights, "a weight for each target point");
+  add_known_labels(command, fit.known_labels);
   add_report_file(command, arguments->page);
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
@@ -229,11 +238,13 @@ void add_adapt(CLI::App& app, Action& action) {
            "write the metric A (d x d) to metric.npy", group::files);
   add_options(command, fit);
   add_options(command, arguments->prediction);
-  add_propagate(command, arguments->propagate);
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);
   add_help(command);
-  command.callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command.callback([arguments, &action, &command] {
+    settle_rule(command, arguments->prediction);
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace remblai::cli

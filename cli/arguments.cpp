@@ -15,7 +15,13 @@ namespace remblai::cli {
 namespace {
 
 const char* heading(std::string_view name) {
-  if (name == "neighbours" || name == "knn-metric") return group::prediction;
+  if (name == "rule" || name == "neighbours" || name == "knn-metric") return group::prediction;
+  bool of_classes = false;
+  const ClassOptions defaults;
+  for_each_option(defaults, [&](const char* option, const auto&, const char*) {
+    of_classes = of_classes || option == name;
+  });
+  if (of_classes) return group::classes;
   if (name == "threads" || name == "memory") return group::running;
   return group::method;
 }
@@ -78,12 +84,28 @@ void add_values(CLI::App& command, const std::string& flag, std::vector<Value>& 
       ->group(heading);
 }
 
+/// "0.2, class-aware 0.1" for an option whose default is left to the method; else the default.
+std::string default_of(std::string_view option, const std::string& value) {
+  const Options left, paper = left.resolved();
+  const Options class_aware = Options{.method = Method::class_aware}.resolved();
+  const auto text = [option](const Options& options) {
+    std::string found;
+    for_each_option(options, [&](const char* name, const auto& field, const char*) {
+      if (name == option) found = text_of(field);
+    });
+    return found;
+  };
+  if (value != text(left) || text(left) == text(paper)) return value;
+  return fmt::format("{}, class-aware {}", text(paper), text(class_aware));
+}
+
 template <class OptionsType>
 void add_named(CLI::App& command, OptionsType& options,
                std::initializer_list<std::string_view> names, const std::string& default_text) {
   for_each_option(options, [&](const char* name, auto& field, const char* help) {
     if (std::find(names.begin(), names.end(), name) == names.end()) return;
-    add_option(command, name, field, help, nullptr, default_text);
+    add_option(command, name, field, help, nullptr,
+               default_text.empty() ? default_of(name, text_of(field)) : default_text);
   });
 }
 
@@ -96,6 +118,8 @@ Inputs inputs_of(const FitArguments& arguments) {
              {"target", arguments.target},
              {"target-labels", arguments.target_labels},
              {"target-weights", arguments.target_weights},
+             {"known-labels", arguments.known_labels},
+             {"target-shares", arguments.target_shares},
              {"metric", arguments.metric},
              {"prior", arguments.prior}};
   std::erase_if(all, [](const auto& input) { return input.second.empty(); });
@@ -118,7 +142,9 @@ void add_options(CLI::App& command, FitArguments& arguments) {
     std::string* file = nullptr;
     if constexpr (std::is_same_v<Field, ChoiceOrMatrix<MetricChoice>>) file = &arguments.metric;
     if constexpr (std::is_same_v<Field, ChoiceOrMatrix<PriorChoice>>) file = &arguments.prior;
-    add_option(command, name, field, help, file);
+    if constexpr (std::is_same_v<Field, ChoiceOrMatrix<SharesChoice>>)
+      file = &arguments.target_shares;
+    add_option(command, name, field, help, file, default_of(name, text_of(field)));
   });
 }
 
@@ -126,6 +152,17 @@ void add_options(CLI::App& command, PredictOptions& options) {
   for_each_option(options, [&](const char* name, auto& field, const char* help) {
     add_option(command, name, field, help, nullptr);
   });
+}
+
+void settle_rule(const CLI::App& command, PredictOptions& options) {
+  for (const char* flag : {"--neighbours", "--knn-metric"}) {
+    if (command.count(flag) == 0) continue;
+    if (options.rule == Rule::automatic) options.rule = Rule::nearest;
+    if (options.rule != Rule::nearest)
+      throw Error({.field = flag,
+                   .problem = fmt::format("has no meaning for the rule {}", name(options.rule)),
+                   .remedy = "leave it out, or give the $rule nearest"});
+  }
 }
 
 void add_options(CLI::App& command, Options& options,
@@ -172,6 +209,11 @@ void add_integer(CLI::App& command, const std::string& flag, int& value, const s
       ->group(heading);
 }
 
+void add_known_labels(CLI::App& command, std::string& path) {
+  add_file(command, "--known-labels", path,
+           "labels of target points that may be used to fit (class-aware), -1 where there is none");
+}
+
 void add_report_file(CLI::App& command, std::string& path) {
   add_file(command, "--report", path,
            "also a page for the browser, an .html file that needs no network");
@@ -190,11 +232,6 @@ void add_skip(CLI::App& command, std::vector<std::string>& names) {
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(group::files);
-}
-
-void add_propagate(CLI::App& command, bool& propagate) {
-  add_flag(command, "--propagate", propagate,
-           "labels through the transport plan, not from nearest neighbours", group::prediction);
 }
 
 void add_quiet(CLI::App& command, bool& quiet) {

@@ -23,6 +23,7 @@ namespace remblai::cli {
 namespace group {
 inline constexpr const char* files = "Files";
 inline constexpr const char* method = "Method";
+inline constexpr const char* classes = "Class-aware method";
 inline constexpr const char* prediction = "Prediction";
 inline constexpr const char* running = "Running";
 }  // namespace group
@@ -31,7 +32,9 @@ inline constexpr const char* running = "Running";
 struct FitArguments {
   std::string source, source_labels, source_weights;
   std::string target, target_labels, target_weights;
-  std::string metric, prior;      ///< files with a matrix, in place of what Options says
+  std::string known_labels;  ///< of target points, to fit with
+  /// Files with a matrix or shares, in place of what Options says.
+  std::string metric, prior, target_shares;
   std::vector<std::string> skip;  ///< columns of points
   bool transpose = false;
   Options options;
@@ -57,6 +60,10 @@ CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
 void add_options(CLI::App& command, FitArguments& arguments);
 void add_options(CLI::App& command, PredictOptions& options);
 
+/// Neighbours are asked for by --rule nearest, or by saying how many or in which metric. Throws Error
+/// when another rule is given beside that.
+void settle_rule(const CLI::App& command, PredictOptions& options);
+
 /// Only the options named. With `default_text` the help shows that in place of the library's
 /// default.
 void add_options(CLI::App& command, Options& options,
@@ -78,11 +85,13 @@ void add_list(CLI::App& command, const std::string& flag, std::vector<std::strin
 void add_integer(CLI::App& command, const std::string& flag, int& value, const std::string& help,
                  const char* heading);
 
+/// --known-labels FILE.
+void add_known_labels(CLI::App& command, std::string& path);
+
 /// --report FILE.
 void add_report_file(CLI::App& command, std::string& path);
 void add_transpose(CLI::App& command, bool& transpose);
 void add_skip(CLI::App& command, std::vector<std::string>& names);
-void add_propagate(CLI::App& command, bool& propagate);
 void add_quiet(CLI::App& command, bool& quiet);
 void add_json(CLI::App& command, bool& json);
 

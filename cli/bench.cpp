@@ -136,6 +136,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_file(command, "--cost", arguments->cost, "cost matrix, one row a source point")->required();
   add_file(command, "--out", arguments->out,
            "potentials f and g: the plan is exp((f_i + g_j - c_ij)/lambda)");
+  arguments->options.lambda = 0;  // required
   add_options(command, arguments->options,
               {"lambda", "tolerance", "solver", "precision", "threads"});
   command.get_option("--lambda")

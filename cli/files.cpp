@@ -137,6 +137,15 @@ Problem load_problem(const FitArguments& arguments) {
   }
   problem.target = load_domain("target", arguments.target, arguments.target_labels,
                                arguments.target_weights, arguments);
+  if (!arguments.known_labels.empty()) {
+    if (arguments.options.method != Method::class_aware)
+      throw Error({.field = "--known-labels",
+                   .value = arguments.known_labels,
+                   .problem = "is of no use to the method paper",
+                   .remedy = "give the $method class-aware"});
+    problem.known_labels =
+        load_target_labels(arguments.known_labels, "--known-labels", problem.target.size());
+  }
   const Index dimension = problem.source.dimension();
   problem.features = load_names(arguments.source, arguments.transpose, arguments.skip,
                                 {arguments.source_labels, arguments.source_weights});
@@ -153,6 +162,10 @@ Options load_options(const FitArguments& arguments, const Problem& problem) {
   const Index dimension = problem.source.dimension();
   if (!arguments.metric.empty())
     options.metric = load_square("--metric", arguments.metric, dimension);
+  if (!arguments.target_shares.empty()) {
+    const Matrix shares = load_points(arguments.target_shares, false, {});
+    options.classes.target_shares = Matrix(shares.reshaped<Eigen::RowMajor>().transpose());
+  }
   if (!arguments.prior.empty()) options.prior = load_square("--prior", arguments.prior, dimension);
   return options;
 }

@@ -63,6 +63,7 @@ void add_fit(CLI::App& app, Action& action) {
            "labels of the source points, whole numbers; predict needs them");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");
   add_file(command, "--target-weights", fit.target_weights, "a weight for each target point");
+  add_known_labels(command, fit.known_labels);
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
   add_options(command, fit);

@@ -22,7 +22,7 @@ namespace {
 struct Arguments {
   std::string model, points, out;
   std::vector<std::string> skip;
-  bool transpose = false, propagate = false, quiet = false;
+  bool transpose = false, quiet = false;
   PredictOptions prediction;
   Resources resources;  // only what was given on the command line counts
 };
@@ -47,8 +47,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
 
   line.reset();
   line.emplace(arguments.quiet, watch, "labelling");
-  const Labels labels = arguments.propagate ? most_likely(propagate(model, points))
-                                            : predict(model, points, arguments.prediction);
+  const Labels labels = predict(model, points, arguments.prediction);
   io::write_npy(arguments.out, labels);
   line.reset();
   if (!arguments.quiet) {
@@ -70,10 +69,10 @@ void add_predict(CLI::App& app, Action& action) {
   add_transpose(command, arguments->transpose);
   add_options(command, arguments->prediction);
   add_options(command, arguments->resources, {"threads"}, "the model's own");
-  add_propagate(command, arguments->propagate);
   add_quiet(command, arguments->quiet);
   add_help(command);
   command.callback([arguments, &action, &command] {
+    settle_rule(command, arguments->prediction);
     action = [arguments, &command] { return run(*arguments, command); };
   });
 }

@@ -43,6 +43,7 @@ struct Arguments {
 
 Settings default_settings() {
   Settings settings;
+  settings.options = settings.options.resolved();
   settings.methods = {"none", "ot-identity", "ot-w", "ot-w-inverse", "learned"};
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
   settings.ridges = {100, 10, 1};
@@ -56,7 +57,7 @@ std::vector<std::string> ordered_methods(const std::vector<std::string>& wanted)
   const bool all = std::find(wanted.begin(), wanted.end(), "all") != wanted.end();
   for (const std::string& key : wanted)
     if (key != "all") method_named(key);
-  for (const Method& method : all_methods())
+  for (const auto& method : all_methods())
     if (all || std::find(wanted.begin(), wanted.end(), method.key) != wanted.end())
       keys.push_back(method.key);
   return keys;
@@ -231,7 +232,7 @@ void add_reproduce(CLI::App& app, Action& action) {
            "office-caltech: source and target by first letters, like A-C,D-W", what_to_run,
            "all twelve");
   std::string keys = "all";
-  for (const Method& method : all_methods()) keys += std::string(", ") + method.key;
+  for (const auto& method : all_methods()) keys += std::string(", ") + method.key;
   add_list(command, "--methods", arguments->settings.methods, "of " + keys, what_to_run);
 
   add_list(command, "--lambda-grid", arguments->settings.lambdas,

@@ -125,12 +125,12 @@ void bind_predictor(nb::module_& core) {
           },
           "points"_a, "labels")
       .def(
-          "votes",
+          "probabilities",
           [](const Predictor& p, const nb::object& values) {
             const MatrixIn points = points_from(values);
-            return give(unlocked([&] { return p.votes(read(points)); }));
+            return give(unlocked([&] { return p.probabilities(read(points)); }));
           },
-          "points"_a, "(classes, shares): the share of each class among the neighbours");
+          "points"_a, "(classes, probabilities), one column a class");
 }
 
 }  // namespace

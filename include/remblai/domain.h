@@ -39,6 +39,10 @@ struct Problem {
   Domain source;
   Domain target;
   std::vector<std::string> features = {};  ///< a name for each coordinate, or empty
+  /// Labels of target points that may be used to fit, by the class-aware method: one for each
+  /// target point, unknown_label where there is none; or empty. Labels of the target domain itself
+  /// are never fitted with.
+  Labels known_labels = {};
 };
 
 /// The indices of the positive entries, ascending.

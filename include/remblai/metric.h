@@ -21,6 +21,9 @@ struct REMBLAI_API Frame {
   /// V'(x - origin)/length for each row x, from n x d to n x r. Throws Error when the points do not
   /// have d columns.
   Matrix coordinates(const Matrix& points) const;
+
+  /// length V y for each row y: displacements in these coordinates as those of points, n x d.
+  Matrix displacements(const Matrix& coordinates) const;
 };
 
 /// A = unit / length^2 (V F'F V' + outside (I - V V')).

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "remblai/api.h"
+#include "remblai/class_model.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"
 #include "remblai/exact.h"
@@ -83,6 +85,10 @@ struct Model {
   std::vector<Step> history;
   Status status;
   std::vector<std::string> features = {};  ///< names of the coordinates, or empty
+  /// What a class-aware fit knows of the classes. Its plan is between the moved source points and
+  /// the target points, G_ij = exp((f_i + g_j - cost_ij)/lambda) with the class term in the cost,
+  /// and its row sums follow the class shares.
+  std::optional<ClassModel> classes = {};
 };
 
 /// The transport plan, m x n. It is made from the potentials, or from the masses of an exact plan.

@@ -12,6 +12,12 @@
 
 namespace remblai {
 
+/// How labels are made. automatic: by the head of a class-aware model, else by nearest neighbours.
+enum class Rule { automatic, head, nearest, propagate };
+constexpr std::array<std::string_view, 4> names(Rule) {
+  return {"auto", "head", "nearest", "propagate"};
+}
+
 enum class KnnMetric { model, euclidean };
 constexpr std::array<std::string_view, 2> names(KnnMetric) {
   return {"model", "euclidean"};
@@ -20,6 +26,7 @@ constexpr std::array<std::string_view, 2> names(KnnMetric) {
 /// How labels are found. The rule belongs to a prediction and not to the model, so one model can
 /// answer with any.
 struct REMBLAI_API PredictOptions {
+  Rule rule = Rule::automatic;
   int neighbours = 1;
   KnnMetric knn_metric = KnnMetric::model;
 
@@ -34,13 +41,21 @@ struct REMBLAI_API PredictOptions {
 template <class OptionsType, class Visitor>
 requires std::same_as<std::remove_const_t<OptionsType>, PredictOptions>
 void for_each_option(OptionsType& o, Visitor&& visit) {
+  visit("rule", o.rule,
+        "head: the classifier of a class-aware fit; nearest: neighbours among the mapped source "
+        "points; propagate: through the plan; auto: head where the model has one, else nearest");
   visit("neighbours", o.neighbours, "k of the nearest-neighbour rule");
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
 }
 
-/// The label of each point by its k nearest neighbours among the mapped source points of positive
-/// weight. The majority wins. Among labels with equally many votes, the one of the nearest voter
-/// wins. Throws Error when the model has no labels, or fewer labelled points than neighbours.
+/// The rule that is meant for this model: never automatic. Throws Error when the model cannot answer
+/// by it.
+REMBLAI_API Rule rule_for(const Model& model, Rule rule);
+
+/// The label of each point. head: the most probable class. nearest: by its k nearest neighbours
+/// among the mapped source points of positive weight; the majority wins, and among labels with
+/// equally many votes the one of the nearest voter. propagate: the class that sends it most mass.
+/// Throws Error when the model has no labels, no head, or fewer labelled points than neighbours.
 REMBLAI_API Labels predict(const Model& model, const MatrixView& points,
                            const PredictOptions& options = {});
 
@@ -50,20 +65,25 @@ struct ClassShares {
   Matrix shares;   ///< points x classes
 };
 
-/// Predicts labels as `predict` does, for several sets of points. The source points are mapped
-/// once. It keeps a reference to the model.
+/// The probability of each class for each point: calibrated ones of the head, shares of the votes of
+/// the neighbours, or of the mass that the plan sends.
+REMBLAI_API ClassShares probabilities(const Model& model, const MatrixView& points,
+                                      const PredictOptions& options = {});
+
+/// Answers as `predict` and `probabilities` do, for several sets of points. The source points are
+/// mapped once. It keeps a reference to the model.
 class REMBLAI_API Predictor {
  public:
   explicit Predictor(const Model& model, const PredictOptions& options = {});
   Labels operator()(const MatrixView& points) const;
-  ClassShares votes(
-      const MatrixView& points) const;  ///< the share of each class among the neighbours
+  ClassShares probabilities(const MatrixView& points) const;
 
  private:
   Matrix seen(const Matrix& points) const;  // through the metric of the neighbour rule
+  ClassShares votes(const MatrixView& points) const;
 
   const Model& model_;
-  PredictOptions options_;
+  PredictOptions options_;  // the rule is the one meant
   Matrix mapped_;
   Labels labels_;
 };
@@ -85,8 +105,8 @@ REMBLAI_API ClassShares propagate(const Model& model, const MatrixView& points);
 /// The class with the largest share for each point. The smaller label wins a tie.
 REMBLAI_API Labels most_likely(const ClassShares& shares);
 
-/// The distances |a_i - b_j|_A in the metric of the model, between rows in the caller's
-/// coordinates.
+/// The distances |a_i - b_j|_A in the metric of the model, between rows in the caller's coordinates:
+/// a of the source domain, b of the target, which matters where each was preprocessed by itself.
 REMBLAI_API Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b);
 
 }  // namespace remblai

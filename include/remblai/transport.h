@@ -76,9 +76,16 @@ class REMBLAI_API Transport {
   Transport(Transport&&) noexcept;
   Transport& operator=(Transport&&) noexcept;
 
+  /// Other weights for the source side, as many as before. Costs and potentials stay.
+  void set_source_weights(Vector p);
+
   /// c_ij = |x_i - z_j|^2 between rows. Accurate wherever the points lie. O((m + n) d), and O(m n
   /// d) when the costs are stored.
   void set_points(const Matrix& x, const Matrix& z);
+
+  /// The same plus left_i.right_j, for matrices with a row a point. A cost by class needs one
+  /// column a class: the indicator of the class on one side, its cost on the other.
+  void set_points(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right);
 
   /// Is always stored.
   void set_cost(Matrix cost);
@@ -96,6 +103,7 @@ class REMBLAI_API Transport {
 
   /// G Y for the plan of the last solve. O(m n k).
   Matrix plan_times(const Matrix& y) const;
+  Matrix transposed_plan_times(const Matrix& y) const;  ///< G' Y
   Matrix plan() const;
 
  private:

@@ -59,7 +59,8 @@ std::string member_name(std::string_view name) {
     });
   };
   look_in("Options", Options());
-  look_in("Resources", Resources());  // after the options that hold them
+  look_in("ClassOptions", ClassOptions());  // after the options that hold them
+  look_in("Resources", Resources());
   look_in("PredictOptions", PredictOptions());
   return found;
 }

@@ -252,6 +252,14 @@ Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
   return x;
 }
 
+Matrix inverse_lower(const Matrix& lower) {
+  assert(lower.rows() == lower.cols());
+  Matrix inverse = lower;
+  const int n = size(lower.rows());
+  if (n > 0) LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, inverse.data(), n);
+  return inverse;
+}
+
 Matrix row_space(const Matrix& a, double tolerance) {
   const int n = size(a.rows());
   const int d = size(a.cols());

@@ -110,6 +110,9 @@ void solve_factored(const FloatMatrix& lower, Eigen::VectorXf& x);
 /// op(L)^-1 B for lower triangular L.
 Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op = Op::none);
 
+/// L^-1 for lower triangular L without zeros on its diagonal. O(n^3 / 3).
+Matrix inverse_lower(const Matrix& lower);
+
 /// An orthonormal basis (d x r) of the span of the rows of A (n x d, finite), by QR with column
 /// pivoting. Directions whose pivot is below `tolerance` times the first are dropped, so A = 0 has
 /// a d x 0 basis. O(n d min(n, d)). No d x d matrix is formed when n < d.

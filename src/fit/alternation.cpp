@@ -24,18 +24,24 @@ double seconds_since(Clock::time_point start) {
 
 class Alternation {
  public:
-  Alternation(const Parts& parts, const RunSettings& run) : parts_(parts), run_(run) {}
+  Alternation(const Parts& parts, const RunSettings& run) : parts_(parts), run_(run) {
+    out_.lambda = run.lambda;
+  }
 
   Outcomes run();
 
  private:
   bool learned_plan(const Matrix& moment, Step& record);
   Step plan_step();
+  void ask_classes();
+  void follow_classes();
+  bool keeps_going() const { return parts_.classes || parts_.learner.learns(); }
   bool last_step() const;
   bool rises(const Step& record) const;
   void judge(const LearnedMetric& before, Step& record) const;
   Matrix moment() const {
-    return second_moment(parts_.space, parts_.planner.moments(parts_.space.z));
+    const Matrix& x = parts_.classes ? parts_.classes->moved() : parts_.space.x;
+    return second_moment(x, parts_.space.z, parts_.planner.moments(parts_.space.z));
   }
   bool report(const Step* record, int passes, double error);
   Status conclusion() const;
@@ -67,6 +73,7 @@ Outcomes Alternation::run() {
     out_.history.push_back(record);
     if (!report(&out_.history.back(), record.inner_iterations, record.target_error))
       stopped_ = true;
+    if (parts_.classes && std::isfinite(record.objective)) follow_classes();
     if (stopped_ || last || !std::isfinite(record.objective)) {
       out_.status = conclusion();
       break;
@@ -77,7 +84,39 @@ Outcomes Alternation::run() {
   }
   out_.fixed_point_residual =
       full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
+  if (parts_.classes && !out_.history.empty())
+    parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z(),
+                               parts_.space.q.cwiseInverse().asDiagonal() *
+                                   parts_.planner.transposed_times(parts_.classes->members()));
   return std::move(out_);
+}
+
+// The plan under the classifier's opinion, with row sums by the class shares. A relative lambda
+// follows the mean cost of the step. Exact plans hear the opinion as those of the default do.
+void Alternation::ask_classes() {
+  const Options& options = parts_.options;
+  ClassStep& classes = *parts_.classes;
+  const MetricLearner& learner = parts_.learner;
+  classes.ask(learner.x(), learner.z());
+  const double mean = classes.mean_cost();
+  PlanOptions plan;
+  plan.lambda = options.lambda_unit == Unit::relative ? options.lambda * mean
+                                                      : options.lambda / learner.unit();
+  plan.solver = options.solver;
+  out_.lambda = plan.lambda * learner.unit();
+  const double weight =
+      options.lambda > 0 ? plan.lambda : Options{.method = Method::class_aware}.resolved().lambda * mean;
+  out_.class_cost = options.classes.opinion * weight * learner.unit();
+  parts_.planner.prepare(plan);
+  parts_.planner.set_classes(learner.x(), learner.z(), classes.members(),
+                             classes.class_costs(options.classes.opinion * weight),
+                             classes.row_sums());
+}
+
+// The source points of each class follow the plan.
+void Alternation::follow_classes() {
+  parts_.classes->move(parts_.planner.moments(parts_.space.z), parts_.learner);
+  parts_.learner.move_source(parts_.classes->moved());
 }
 
 // The metric for this moment and the plan for that metric. A step that was accelerated and surely
@@ -102,10 +141,11 @@ bool Alternation::rises(const Step& record) const {
 Step Alternation::plan_step() {
   const Options& options = parts_.options;
   const MetricLearner& learner = parts_.learner;
-  if (learner.learns()) {
-    watch_.look(learner.x(), learner.z());
+  if (keeps_going()) watch_.look(learner.x(), learner.z());
+  if (parts_.classes)
+    ask_classes();
+  else if (learner.learns())
     parts_.planner.set_points(learner.x(), learner.z());
-  }
   // Before the last step the plan needs to be only as good as the metric it leads to.
   const bool loose = !last_step() && options.inner == InnerTolerance::adaptive;
   const double tolerance = loose
@@ -126,7 +166,7 @@ Step Alternation::plan_step() {
   record.prior_term = learner.prior_term();
   record.ridge_term = learner.ridge_term();
   record.objective = record.transport_cost + record.relaxation + record.prior_term +
-                     record.ridge_term - run_.lambda * record.entropy;
+                     record.ridge_term - out_.lambda * record.entropy;
   record.source_error = plan.source_error;
   record.target_error = plan.target_error;
   record.duality_gap = unit * plan.gap;
@@ -134,8 +174,8 @@ Step Alternation::plan_step() {
   record.inner_converged = plan.converged;
   if (learner.learns()) {
     record.riccati_residual = record.metric_change = nan;
-    if (record.step > 1) record.distance_change = watch_.change();
   }
+  if (keeps_going() && record.step > 1) record.distance_change = watch_.change();
   record.condition = nan;
   bounds_[0] = unit * plan.dual + record.prior_term + record.ridge_term;
   bounds_[1] = bounds_[0] + record.duality_gap;
@@ -143,8 +183,9 @@ Step Alternation::plan_step() {
 }
 
 bool Alternation::last_step() const {
-  return !parts_.learner.learns() || watch_.change() < parts_.options.outer_tolerance ||
-         static_cast<int>(out_.history.size()) + 1 == parts_.options.steps;
+  if (static_cast<int>(out_.history.size()) + 1 == parts_.options.steps) return true;
+  if (parts_.classes) return false;
+  return !parts_.learner.learns() || watch_.change() < parts_.options.outer_tolerance;
 }
 
 // The numbers that judge the metric. They take about as long as the metric step itself.
@@ -183,6 +224,10 @@ Status Alternation::conclusion() const {
                                 "{:.1e} only",
                                 last.mass),
          .remedy = "give a larger $relax-source or $relax-target, or centre both clouds first"}};
+  if (parts_.classes)
+    return {Outcome::converged,
+            {.problem = fmt::format("made its {} steps; the plan of the last meets its marginals",
+                                    last.step)}};
   if (!parts_.learner.learns())
     return {
         Outcome::converged,
@@ -206,7 +251,7 @@ bool Alternation::report(const Step* record, int passes, double error) {
   if (!record && seconds_since(last_report_) < 0.1) return true;
   last_report_ = Clock::now();
   const int step = static_cast<int>(out_.history.size()) + (record ? 0 : 1);
-  return run_.callback({step, parts_.learner.learns() ? parts_.options.steps : 1, passes, error,
+  return run_.callback({step, keeps_going() ? parts_.options.steps : 1, passes, error,
                         seconds_since(start_), record});
 }
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "fit/class_step.h"
 #include "fit/metric_learner.h"
 #include "fit/planner.h"
 #include "remblai/fit.h"
@@ -20,6 +21,7 @@ struct Parts {
   const Options& options;
   MetricLearner& learner;
   Planner& planner;  ///< prepared for the lambda of the run; has the costs of a fixed metric
+  ClassStep* classes = nullptr;  ///< of the class-aware method, explained; null: none
 };
 
 /// How a run begins and whom it tells.
@@ -36,7 +38,9 @@ struct Outcomes {
   Status status;
   /// |A C A - D|_F / |D|_F with the moment of the last plan; NaN for a fixed metric and in brief.
   double fixed_point_residual = 0;
-  Vector first_g;  ///< potentials of the first plan, where they are finite
+  Vector first_g;     ///< potentials of the first plan, where they are finite
+  double lambda = 0;      ///< of the last plan, absolute
+  double class_cost = 0;  ///< weight of the classifier's opinion in its cost, absolute
 };
 
 /// Runs to the end: settled, out of steps, stopped by the callback, or diverged. With tight plans

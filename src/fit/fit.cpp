@@ -7,8 +7,9 @@ namespace remblai {
 
 Model fit(const Problem& problem, const Options& options, const Callback& callback,
           const Model* start) {
-  Session session(problem, options, span_of(options));
-  session.fit(options, {.callback = callback, .start = start});
+  const Options whole = options.resolved();
+  Session session(problem, whole, span_of(whole));
+  session.fit(whole, {.callback = callback, .start = start});
   return session.model();
 }
 

@@ -23,15 +23,16 @@ Eigen::Map<const Vector> entries(const Matrix& a) {
 
 }  // namespace
 
-MetricLearner::MetricLearner(const Space& space, const Options& options)
+MetricLearner::MetricLearner(const Space& space, const Options& options, Matrix first_moment)
     : space_(space),
       learns_(options.metric == MetricChoice::learned),
       ridge_unit_(options.ridge_unit),
       given_ridge_(options.ridge),
+      first_moment_(std::move(first_moment)),
       metric_{space.frame, {}, 1, 1} {
   SpanMatrix reference = reference_matrix(space, options);
   if (learns_)
-    prepare(space, options, std::move(reference));
+    prepare(options, std::move(reference));
   else
     fix_metric(reference);
   if (!(metric_.unit > tiny && std::isfinite(metric_.unit)))
@@ -51,19 +52,20 @@ void MetricLearner::fix_metric(const SpanMatrix& a) {
 }
 
 void MetricLearner::place_points() {
-  x_ = embed(space_.x);
+  x_ = embed(source());
   z_ = embed(space_.z);
 }
 
 // The first moment fixes the ridge and the first metric.
-void MetricLearner::prepare(const Space& space, const Options& options, SpanMatrix prior) {
-  first_moment_ = second_moment(space, first_plan(space, 0));
+void MetricLearner::prepare(const Options& options, SpanMatrix prior) {
+  const Space& space = space_;
   const double trace = first_moment_.trace();
   const double length = space.frame.length;
   // All points may be one point; then any unit will do.
   const double mean = trace > 0 ? trace / static_cast<double>(space.dimension()) : 1;
+  const double unit = prior.ridge_unit > 0 ? prior.ridge_unit : mean;
   const bool relative = ridge_unit_ == Unit::relative;
-  ridge_ = relative ? options.ridge * mean : options.ridge / length / length;
+  ridge_ = relative ? options.ridge * unit : options.ridge / length / length;
   if (ridge_ == 0 && space.rank() < space.dimension())
     throw Error(
         {.field = "ridge",
@@ -71,7 +73,7 @@ void MetricLearner::prepare(const Space& space, const Options& options, SpanMatr
          .problem = fmt::format("leaves the metric undefined, for the points span {} of {} "
                                 "dimensions",
                                 space.rank(), space.dimension()),
-         .remedy = fmt::format("give a positive $ridge (the default is {})", Options().ridge)});
+         .remedy = fmt::format("give a positive $ridge (the default is {})", Options().resolved().ridge)});
   // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
   const double t = options.geodesic;
   const double size = std::pow(length, 2 * (t - 1)) * std::pow(prior.scale, t);
@@ -87,6 +89,7 @@ void MetricLearner::prepare(const Space& space, const Options& options, SpanMatr
 }
 
 void MetricLearner::restart(bool accelerate) {
+  if (moved_.size() > 0) move_source({});
   if (!learns_) return;
   accelerate_ = accelerate;
   accelerated_ = false;
@@ -125,13 +128,18 @@ bool MetricLearner::learn_plain(const Matrix& moment) {
   metric_.factor = learned_.factor;
   metric_.outside = learned_.outside;
   used_ = moment;
-  if (again) {
+  if (again && moved_.size() == 0) {
     x_ = first_x_;
     z_ = first_z_;
   } else {
     place_points();
   }
   return true;
+}
+
+void MetricLearner::move_source(Matrix moved) {
+  moved_ = std::move(moved);
+  x_ = embed(source());
 }
 
 Matrix MetricLearner::embed(const Matrix& coordinates) const {

@@ -14,13 +14,14 @@ namespace remblai {
 /// (Anderson); the caller takes back one that does not pay.
 class MetricLearner {
  public:
-  /// `space` must outlive it. The metric at hand is that of the independent coupling. Throws Error
-  /// when the metric cannot be had, or its costs cannot be held in double precision.
-  MetricLearner(const Space& space, const Options& options);
+  /// `space` must outlive it. The metric at hand is that of the first moment, which a fixed metric
+  /// does not need. Throws Error when the metric cannot be had, or its costs cannot be held in
+  /// double precision.
+  MetricLearner(const Space& space, const Options& options, Matrix first_moment);
 
   bool learns() const { return learns_; }
 
-  /// The second moment of the independent coupling; empty for a fixed metric.
+  /// The moment that the first metric is made from; empty for a fixed metric.
   const Matrix& first_moment() const { return first_moment_; }
 
   /// Forgets what an earlier run learned.
@@ -37,9 +38,12 @@ class MetricLearner {
   /// memory begins anew. After three of these acceleration stays off.
   bool take_back(const Matrix& moment);
 
+  /// Other source points in place of those of the space, in its coordinates, from here on.
+  void move_source(Matrix moved);
+
   /// Points in the coordinates of the space, so that costs are `unit` times squared distances.
   Matrix embed(const Matrix& coordinates) const;
-  const Matrix& x() const { return x_; }  ///< the source points of the space, embedded
+  const Matrix& x() const { return x_; }  ///< the source points, embedded
   const Matrix& z() const { return z_; }  ///< the target points
   double unit() const { return metric_.unit; }
   const Metric& metric() const { return metric_; }
@@ -62,7 +66,8 @@ class MetricLearner {
 
  private:
   void fix_metric(const SpanMatrix& a);
-  void prepare(const Space& space, const Options& options, SpanMatrix prior);
+  void prepare(const Options& options, SpanMatrix prior);
+  const Matrix& source() const { return moved_.size() ? moved_ : space_.x; }
   bool learn_plain(const Matrix& moment);
   void place_points();
 
@@ -76,6 +81,7 @@ class MetricLearner {
   std::unique_ptr<MetricStep> step_;
   Metric metric_;
   LearnedMetric first_, learned_;
+  Matrix moved_;  // source points in place of those of the space; empty: those of the space
   Matrix x_, z_, first_x_, first_z_;
   Matrix used_;  // the moment that the metric at hand was made from
   Anderson memory_{1};

@@ -7,11 +7,11 @@
 
 namespace remblai {
 
-Matrix second_moment(const Space& space, const PlanMoments& plan) {
+Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan) {
   // One product makes X'diag(r)X - 2 X'GZ. Only its symmetric part belongs to C.
-  const Matrix rows = plan.rows.asDiagonal() * space.x - 2 * plan.plan_z;
-  const Matrix half = linalg::multiply(space.x, rows, linalg::Op::transpose);
-  Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * space.z);
+  const Matrix rows = plan.rows.asDiagonal() * x - 2 * plan.plan_z;
+  const Matrix half = linalg::multiply(x, rows, linalg::Op::transpose);
+  Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * z);
   c += 0.5 * (half + half.transpose());
   return c;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -30,7 +31,37 @@ void Resources::validate() const {
   require(not_negative(memory), "memory", memory, "a finite number, 0 or more");
 }
 
+void ClassOptions::validate() const {
+  require(not_negative(opinion), "opinion", opinion, "a finite number, 0 or more");
+  require(smoothing >= 1e-6 && std::isfinite(smoothing), "smoothing", smoothing,
+          "a finite number, 1e-6 or more");
+  require(kernel_width >= 1e-3 && kernel_width <= 1e3, "kernel-width", kernel_width,
+          "between 0.001 and 1000");
+  require(not_negative(share_prior), "share-prior", share_prior, "a finite number, 0 or more");
+  require(landmarks >= 10, "landmarks", landmarks, "10 or more");
+}
+
+// The class-aware method knows from its classifier what the paper's has to find out by many steps.
+Options Options::resolved() const {
+  Options whole = *this;
+  const bool paper = method == Method::paper;
+  const auto resolve = [paper](double& value, double of_paper, double of_class_aware) {
+    if (value == by_method) value = paper ? of_paper : of_class_aware;
+  };
+  if (prior == PriorChoice::automatic)
+    whole.prior = paper ? PriorChoice::identity : PriorChoice::spread;
+  resolve(whole.prior_ridge, 1e-3, 0.01);
+  resolve(whole.lambda, 0.2, 0.1);
+  resolve(whole.ridge, 0.1, 3);
+  if (steps == steps_by_method) whole.steps = paper ? 100 : 3;
+  return whole;
+}
+
 void Options::validate() const {
+  resolved().validate_resolved();
+}
+
+void Options::validate_resolved() const {
   require(not_negative(prior_ridge), "prior-ridge", prior_ridge, "a finite number, 0 or more");
   require(not_negative(lambda), "lambda", lambda,
           "a finite number, 0 or more (0: exact transport)");
@@ -49,7 +80,14 @@ void Options::validate() const {
   require(tolerance > 0 && tolerance < 1, "tolerance", tolerance, "between 0 and 1, both excluded");
   require(not_negative(outer_tolerance), "outer-tolerance", outer_tolerance,
           "a finite number, 0 or more");
+  classes.validate();
   resources.validate();
+  if (method == Method::class_aware && (relax_source > 0 || relax_target > 0))
+    throw Error({.field = relax_source > 0 ? "relax-source" : "relax-target",
+                 .value = fmt::format("{}", std::max(relax_source, relax_target)),
+                 .problem = "does not go with the class-aware method, whose row sums follow the "
+                            "class shares",
+                 .remedy = "give the $method paper, or leave the marginals exact"});
   require(seed >= 0, "seed", seed, "0 or more");
 }
 

@@ -15,6 +15,11 @@ class EntropicPlanner final : public Planner {
 
   void prepare(const PlanOptions& options) override { options_ = options; }
   void set_points(const Matrix& x, const Matrix& z) override { transport_.set_points(x, z); }
+  void set_classes(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right,
+                   const Vector& p) override {
+    transport_.set_source_weights(p);
+    transport_.set_points(x, z, left, right);
+  }
   void start_from(const Vector& g) override { transport_.start_from(g); }
 
   TransportResult solve(double tolerance, const KeepGoing& keep_going) override {
@@ -29,6 +34,9 @@ class EntropicPlanner final : public Planner {
 
   PlanMoments moments(const Matrix& y) const override {
     return {transport_.plan_times(y), transport_.source_marginal(), transport_.target_marginal()};
+  }
+  Matrix transposed_times(const Matrix& y) const override {
+    return transport_.transposed_plan_times(y);
   }
   Matrix plan() const override { return transport_.plan(); }
   const Vector& f() const override { return transport_.f(); }
@@ -51,6 +59,12 @@ class ExactPlanner final : public Planner {
   }
   void set_points(const Matrix& x, const Matrix& z) override {
     cost_ = GroundCost::between_points(x, z);
+  }
+  void set_classes(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right,
+                   const Vector& p) override {
+    p_ = p;
+    set_points(x, z);
+    cost_.add_terms(left, right);
   }
   void start_from(const Vector&) override {}
 
@@ -78,6 +92,12 @@ class ExactPlanner final : public Planner {
       plan.columns[mass.target] += mass.amount;
     }
     return plan;
+  }
+  Matrix transposed_times(const Matrix& y) const override {
+    Matrix product = Matrix::Zero(q_.size(), y.cols());
+    for (const Mass& mass : exact_.masses)
+      product.row(mass.target) += mass.amount * y.row(mass.source);
+    return product;
   }
   Matrix plan() const override {
     Matrix g = Matrix::Zero(p_.size(), q_.size());

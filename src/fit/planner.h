@@ -31,6 +31,10 @@ class Planner {
   /// The costs for the next plan: squared distances between the rows.
   virtual void set_points(const Matrix& x, const Matrix& z) = 0;
 
+  /// The same plus left_i.right_j, and other row sums.
+  virtual void set_classes(const Matrix& x, const Matrix& z, const Matrix& left,
+                           const Matrix& right, const Vector& p) = 0;
+
   /// Potentials of the columns to begin from; empty: none.
   virtual void start_from(const Vector& g) = 0;
 
@@ -38,6 +42,7 @@ class Planner {
 
   // The last plan G.
   virtual PlanMoments moments(const Matrix& y) const = 0;  ///< G Y and the marginals
+  virtual Matrix transposed_times(const Matrix& y) const = 0;  ///< G' Y
   virtual Matrix plan() const = 0;                         ///< m x n
   virtual const Vector& f() const = 0;
   virtual const Vector& g() const = 0;

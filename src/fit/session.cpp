@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/linalg.h"
+#include "model/class_terms.h"
 #include "model/coupling.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
@@ -32,6 +33,12 @@ void validate(const Problem& problem, const Options& options) {
                  .value = fmt::format("{} names", problem.features.size()),
                  .problem = fmt::format("for {} coordinates", problem.source.dimension()),
                  .remedy = "give one name a coordinate"});
+  if (problem.known_labels.size() > 0 && problem.known_labels.size() != problem.target.size())
+    throw Error({.field = "known-labels",
+                 .value = fmt::format("{} labels", problem.known_labels.size()),
+                 .problem = fmt::format("for {} target points", problem.target.size()),
+                 .remedy = fmt::format("give one label a point, {} where it is not known",
+                                       unknown_label)});
 }
 
 bool same_points(const Domain& a, const Domain& b) {
@@ -47,7 +54,7 @@ double spread_around_mean(const Matrix& points, const Vector& weights) {
 
 // Both options ask for the same first metric. A matrix that was given is never looked at twice.
 bool same_metric(const Options& a, const Options& b) {
-  return a.metric == b.metric.kind() && a.metric.kind() != MetricChoice::given &&
+  return a.method == b.method && a.metric == b.metric.kind() && a.metric.kind() != MetricChoice::given &&
          a.prior == b.prior.kind() && a.prior.kind() != PriorChoice::given &&
          a.prior_ridge == b.prior_ridge && a.ridge == b.ridge && a.ridge_unit == b.ridge_unit &&
          a.geodesic == b.geodesic;
@@ -64,12 +71,29 @@ Session::Session(const Problem& problem, const Options& options, Span span) : sp
   validate(problem, options);
   const linalg::Threads scope(thread_count(options.resources.threads));
   shared_.features = problem.features;
+  known_labels_ = problem.known_labels;
   shared_.scaler = fit_scaler(options.preprocess, problem.source, problem.target);
-  shared_.source = {shared_.scaler.apply(problem.source.points), problem.source.labels,
+  shared_.source = {shared_.scaler.apply(problem.source.points, Role::source), problem.source.labels,
                     problem.source.probabilities()};
-  shared_.target = {shared_.scaler.apply(problem.target.points), problem.target.labels,
+  shared_.target = {shared_.scaler.apply(problem.target.points, Role::target), problem.target.labels,
                     problem.target.probabilities()};
   space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span));
+}
+
+// A space that a given matrix fits, and planners for the weights of the points.
+void Session::use_space(const Options& options) {
+  const bool other_sums = classes_.has_value();  // row sums followed the classes of the last fit
+  classes_.reset();
+  const bool wider = is_given(options) && span_ != Span::everything;
+  if (wider) {
+    learner_.reset();
+    span_ = Span::everything;
+    space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span_));
+  }
+  if (!wider && !other_sums) return;
+  planner_ = nullptr;
+  entropic_.reset();
+  exact_.reset();
 }
 
 // The metric of these options at its first state, made anew unless it is the one at hand.
@@ -79,13 +103,11 @@ void Session::use_metric(const Options& options) {
   learner_.reset();
   planner_ = nullptr;
   first_g_.resize(0);
-  if (is_given(options) && span_ != Span::everything) {
-    span_ = Span::everything;
-    space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span_));
-    entropic_.reset();
-    exact_.reset();
-  }
-  learner_.emplace(*space_, options);
+  const bool learned = options.metric == MetricChoice::learned;
+  learner_.emplace(*space_, options,
+                   classes_  ? classes_->first_moment()
+                   : learned ? second_moment(space_->x, space_->z, first_plan(*space_, 0))
+                             : Matrix());
   metric_options_ = options;
   ++metric_version_;
   const double cost =
@@ -125,8 +147,8 @@ void Session::use_planner(const Options& options) {
 Matrix Session::first_moment(const Options& options, const Model* start, Vector& g) const {
   const Space& space = *space_;
   const auto of_seed = [&]() -> Matrix {
-    if (options.seed == 0 || !learner_->learns()) return learner_->first_moment();
-    return second_moment(space, first_plan(space, options.seed));
+    if (options.seed == 0 || classes_ || !learner_->learns()) return learner_->first_moment();
+    return second_moment(space.x, space.z, first_plan(space, options.seed));
   };
   if (!start) return of_seed();
   if (!same_points(start->source, shared_.source) || !same_points(start->target, shared_.target))
@@ -155,24 +177,34 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
     plan.columns += rows.colwise().sum().transpose();
   };
   coupling->visit_own(Direction::forward, space.source_rows, add);
-  return second_moment(space, plan);
+  return second_moment(space.x, space.z, plan);
 }
 
-void Session::fit(const Options& options, const Run& run) {
+void Session::fit(const Options& asked, const Run& run) {
+  const Options options = asked.resolved();
   const auto start = std::chrono::steady_clock::now();
   outcomes_ = {};
   has_fit_ = false;
   options.validate();
   const linalg::Threads scope(thread_count(options.resources.threads));
+  options_ = options;
+  use_space(options);
+  if (options.method == Method::class_aware)
+    classes_.emplace(*space_, shared_.source.labels, known_labels_, options_);
   use_metric(options);
   use_planner(options);
-  options_ = options;
   Vector g;
   const Matrix moment = first_moment(options, run.start, g);
   if (g.size() == 0) g = first_g_;
   if (g.size() > 0) planner_->start_from(g);
   // With a geodesic weight other than 1/2 the objective tells nothing about a step.
-  learner_->restart(options.acceleration == Acceleration::anderson && options.geodesic == 0.5);
+  learner_->restart(options.acceleration == Acceleration::anderson && options.geodesic == 0.5 &&
+                    !classes_);
+  if (classes_) {
+    learner_->learn(moment);
+    classes_->explain(*learner_);
+    learner_->move_source(classes_->moved());
+  }
   Callback timed;  // progress counts from here, not from the first step
   if (run.callback)
     timed = [&](Progress progress) {
@@ -182,8 +214,10 @@ void Session::fit(const Options& options, const Run& run) {
     };
   if (learner_->learns()) ++metric_version_;
   has_fit_ = true;
-  outcomes_ = alternate({*space_, options_, *learner_, *planner_},
-                        {lambda_, moment, run.diagnostics, timed});
+  // The residuals judge a fixed point, which a given number of steps does not look for.
+  const Diagnostics diagnostics = classes_ ? Diagnostics::brief : run.diagnostics;
+  outcomes_ = alternate({*space_, options_, *learner_, *planner_, classes_ ? &*classes_ : nullptr},
+                        {lambda_, moment, diagnostics, timed});
   if (outcomes_.first_g.size() > 0) first_g_ = outcomes_.first_g;
   // A ridge too small for the first moment is the caller's to mend, wherever the moment came from.
   if (outcomes_.history.empty()) {
@@ -202,7 +236,7 @@ Model Session::model() const {
   Model model = shared_;
   model.options = options_;
   model.metric = learner_->metric();
-  model.lambda = lambda_;
+  model.lambda = outcomes_.lambda;
   model.ridge = learner_->ridge();
   const double unit = learner_->unit();
   const Space& space = *space_;
@@ -214,7 +248,20 @@ Model Session::model() const {
   model.fixed_point_residual = outcomes_.fixed_point_residual;
   model.history = outcomes_.history;
   model.status = outcomes_.status;
+  if (classes_) model.classes = class_model();
   return model;
+}
+
+// Target points of weight 0 took no part, but the classifier has an opinion on them too.
+ClassModel Session::class_model() const {
+  ClassModel classes = classes_->model();
+  classes.class_cost = outcomes_.class_cost;
+  const Matrix& targets = shared_.target.points;
+  if (classes.opinions.rows() == targets.rows()) return classes;
+  Matrix opinions = opinions_on(classes, learner_->metric().embed(targets));
+  opinions(space_->target_rows, Eigen::all) = classes.opinions;
+  classes.opinions = std::move(opinions);
+  return classes;
 }
 
 }  // namespace remblai

@@ -43,13 +43,17 @@ class Session {
   void require_fit() const;
 
  private:
+  void use_space(const Options& options);
   void use_metric(const Options& options);
+  ClassModel class_model() const;
   void use_planner(const Options& options);
   Matrix first_moment(const Options& options, const Model* start, Vector& g) const;
 
-  Model shared_;  // what every model of the session has in common
+  Model shared_;         // what every model of the session has in common
+  Labels known_labels_;  // of target points, to fit with; or empty
   Span span_;
   std::unique_ptr<Space> space_;  // at one place, because the learner refers to it
+  std::optional<ClassStep> classes_;  // of the last class-aware fit
   std::optional<MetricLearner> learner_;
   int metric_version_ = 0;
   double mean_cost_ = 1;  // between the centred clouds under the first metric, embedded

@@ -44,6 +44,8 @@ Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, bool wit
 Span span_of(const Options& options) {
   switch (options.metric.kind()) {
     case MetricChoice::identity:
+      // The class-aware method compares its explanations under the spread of the points.
+      return options.method == Method::class_aware ? Span::displacements : Span::everything;
     case MetricChoice::given:
       return Span::everything;
     case MetricChoice::w:
@@ -53,7 +55,9 @@ Span span_of(const Options& options) {
       break;
   }
   switch (options.prior.kind()) {
+    case PriorChoice::automatic:
     case PriorChoice::identity:
+    case PriorChoice::spread:
       return Span::displacements;
     case PriorChoice::w:
     case PriorChoice::w_inverse:

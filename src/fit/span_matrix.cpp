@@ -95,18 +95,43 @@ SpanMatrix given(const Matrix& matrix, Index d, const char* field) {
   return factored(matrix / mean, 1, mean, field);
 }
 
+// sum_i w_i (x_i - mean)(x_i - mean)'.
+Matrix covariance(const Matrix& points, const Vector& weights) {
+  const Eigen::RowVectorXd mean = weights.transpose() * points;
+  return linalg::gram(weights.cwiseSqrt().asDiagonal() * (points.rowwise() - mean));
+}
+
 }  // namespace
+
+SpanMatrix spread_matrix(const Space& space, double ridge) {
+  Matrix s = 0.5 * (covariance(space.x, space.p) + covariance(space.z, space.q));
+  const double trace = s.trace();
+  const double unit = trace > 0 ? s.squaredNorm() / trace : 1;  // 0: each cloud is one point
+  const bool partial = space.frame.basis.size() > 0;
+  s /= unit;
+  s.diagonal().array() += ridge;
+  SpanMatrix matrix{s, {}, partial ? ridge : 1, 1, unit};
+  if ((partial && ridge == 0) || !linalg::cholesky(s, matrix.lower))
+    throw Error({.field = "prior-ridge",
+                 .value = fmt::format("{}", ridge),
+                 .problem = "leaves the spread of the points singular",
+                 .remedy = "give a larger $prior-ridge (for example 0.01)"});
+  return matrix;
+}
 
 SpanMatrix reference_matrix(const Space& space, const Options& options) {
   const bool learned = options.metric == MetricChoice::learned;
   const PriorChoice choice = choice_of(options);
   const char* field = learned ? "prior" : "metric";
   switch (choice) {
+    case PriorChoice::automatic:
     case PriorChoice::identity:
       break;
     case PriorChoice::w:
     case PriorChoice::w_inverse:
       return scatter(space, options.prior_ridge, choice == PriorChoice::w_inverse, field);
+    case PriorChoice::spread:
+      return spread_matrix(space, options.prior_ridge);
     case PriorChoice::given:
       assert(space.frame.basis.size() == 0);
       return given(learned ? options.prior.matrix() : options.metric.matrix(), space.dimension(),

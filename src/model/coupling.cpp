@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "base/simd.h"
+#include "model/class_terms.h"
+#include "model/classes.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "transport/ground_cost.h"
@@ -27,51 +29,142 @@ std::vector<Index> all_of(Index count) {
   return places;
 }
 
+/// Points as the cost of a model sees them: embedded, with their columns of the class term (none
+/// where the model knows no classes).
+struct Side {
+  Matrix points, terms;
+};
+
+/// Makes the two sides of the cost. Source points move with their class; target points bring the
+/// classifier's opinion.
+class Sides {
+ public:
+  explicit Sides(const Model& model)
+      : model_(model), classes_(model.classes ? &*model.classes : nullptr) {}
+
+  Side own_source(const std::vector<Index>& rows) const {
+    const Matrix points = model_.source.points(rows, Eigen::all);
+    if (!classes_) return {model_.metric.embed(points), {}};
+    std::vector<Index> places;
+    for (const Index i : rows) places.push_back(place_of(i));
+    return moved(points, places);
+  }
+
+  // A new point is taken for one of the class of the nearest source point, before any move.
+  Side new_source(const Matrix& points) const {
+    if (!classes_) return {model_.metric.embed(points), {}};
+    const std::vector<Index> rows = positive_entries(model_.source.weights);
+    const Matrix anchors = model_.metric.embed(model_.source.points(rows, Eigen::all));
+    std::vector<Index> places;
+    for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
+      const Matrix costs =
+          GroundCost::between_points(model_.metric.embed(points.middleRows(first, count)), anchors)
+              .relative_block(0, count);
+      for (Index i = 0; i < count; ++i) {
+        Index best = 0;
+        costs.row(i).minCoeff(&best);
+        places.push_back(place_of(rows[static_cast<std::size_t>(best)]));
+      }
+    });
+    return moved(points, places);
+  }
+
+  Side own_target(const std::vector<Index>& rows) const {
+    const Matrix embedded = model_.metric.embed(model_.target.points(rows, Eigen::all));
+    if (!classes_) return {embedded, {}};
+    return {embedded, costs_of(classes_->opinions(rows, Eigen::all))};
+  }
+
+  Side new_target(const Matrix& points) const {
+    const Matrix embedded = model_.metric.embed(points);
+    if (!classes_) return {embedded, {}};
+    return {embedded, costs_of(opinions_on(*classes_, embedded))};
+  }
+
+ private:
+  // The place of a source point's class; a point of weight 0 may have a class of its own: the first.
+  Index place_of(Index row) const {
+    return std::max<Index>(0, Classes::place_in(classes_->classes, model_.source.labels[row]));
+  }
+
+  Side moved(const Matrix& points, const std::vector<Index>& places) const {
+    Side side{model_.metric.embed(points + classes_->plan_moves(places, Eigen::all)),
+              Matrix::Zero(points.rows(), classes_->classes.size())};
+    for (Index i = 0; i < points.rows(); ++i)
+      side.terms(i, places[static_cast<std::size_t>(i)]) = 1;
+    return side;
+  }
+
+  Matrix costs_of(const Matrix& opinions) const {
+    return class_costs(opinions, classes_->class_cost / model_.metric.unit);
+  }
+
+  const Model& model_;
+  const ClassModel* classes_;
+};
+
 /// softmax_j((g_j - c_j)/lambda), with f in place of g when backward.
 class EntropicCoupling final : public Coupling {
  public:
-  using Coupling::Coupling;
+  explicit EntropicCoupling(const Model& model) : Coupling(model), sides_(model) {}
 
   void visit_own(Direction direction, const std::vector<Index>& points,
                  const RowVisitor& visit) const override {
-    visit_new(direction, own(direction).points(points, Eigen::all), visit);
+    visit_conditionals(direction, own_side(direction, points), visit);
   }
 
   void visit_new(Direction direction, const Matrix& points,
                  const RowVisitor& visit) const override {
-    visit_rows(direction, points, [&](Index first, Matrix& rows, const Vector&) {
+    visit_conditionals(
+        direction,
+        direction == Direction::forward ? sides_.new_source(points) : sides_.new_target(points),
+        visit);
+  }
+
+  // Sums that are exact are the weights, or follow the class shares; relaxed ones follow from the
+  // potentials.
+  Vector masses(Direction direction) const override {
+    const bool forward = direction == Direction::forward;
+    const Options& options = model_.options;
+    if (forward && model_.classes) return class_masses(model_);
+    if ((forward ? options.relax_source : options.relax_target) == 0) return own(direction).weights;
+    const Vector own_potentials =
+        (forward ? model_.f : model_.g) * (std::numbers::log2e / model_.lambda);
+    Vector sums(own(direction).size());
+    visit_rows(direction, own_side(direction, all_of(own(direction).size())),
+               [&](Index first, Matrix& rows, const Vector& tops) {
+                 for (Index i = 0; i < rows.rows(); ++i)
+                   sums[first + i] =
+                       rows.row(i).sum() * std::exp2(tops[i] + own_potentials[first + i]);
+               });
+    return sums;
+  }
+
+ private:
+  Side own_side(Direction direction, const std::vector<Index>& points) const {
+    return direction == Direction::forward ? sides_.own_source(points) : sides_.own_target(points);
+  }
+
+  void visit_conditionals(Direction direction, const Side& side, const RowVisitor& visit) const {
+    visit_rows(direction, side, [&](Index first, Matrix& rows, const Vector&) {
       for (Index i = 0; i < rows.rows(); ++i) rows.row(i) /= rows.row(i).sum();
       visit(first, rows);
     });
   }
 
-  // Sums that are exact are the weights; relaxed ones follow from the potentials.
-  Vector masses(Direction direction) const override {
-    const bool forward = direction == Direction::forward;
-    const Options& options = model_.options;
-    if ((forward ? options.relax_source : options.relax_target) == 0) return own(direction).weights;
-    const Vector own_potentials =
-        (forward ? model_.f : model_.g) * (std::numbers::log2e / model_.lambda);
-    Vector sums(own(direction).size());
-    visit_rows(
-        direction, own(direction).points, [&](Index first, Matrix& rows, const Vector& tops) {
-          for (Index i = 0; i < rows.rows(); ++i)
-            sums[first + i] = rows.row(i).sum() * std::exp2(tops[i] + own_potentials[first + i]);
-        });
-    return sums;
-  }
-
- private:
   // 2^(exponent - top) for each row, the exponents being those of (g - c)/lambda.
   template <class Visit>
-  void visit_rows(Direction direction, const Matrix& points, Visit&& visit) const {
+  void visit_rows(Direction direction, const Side& side, Visit&& visit) const {
     const bool forward = direction == Direction::forward;
-    const Matrix anchors = model_.metric.embed(other(direction).points);
+    const Side anchors = own_side(forward ? Direction::backward : Direction::forward,
+                                  all_of(other(direction).size()));
     const double scale = std::numbers::log2e / model_.lambda;
     const Eigen::RowVectorXd potentials = scale * (forward ? model_.g : model_.f).transpose();
-    for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
-      const GroundCost cost =
-          GroundCost::between_points(model_.metric.embed(points.middleRows(first, count)), anchors);
+    for_blocks(side.points.rows(), anchors.points.rows(), [&](Index first, Index count) {
+      GroundCost cost =
+          GroundCost::between_points(side.points.middleRows(first, count), anchors.points);
+      if (side.terms.size() > 0)
+        cost.add_terms(side.terms.middleRows(first, count), anchors.terms);
       const double unit = scale * model_.metric.unit;
       Matrix rows = cost.relative_block(0, count);
       Vector tops(count);
@@ -86,6 +179,8 @@ class EntropicCoupling final : public Coupling {
       visit(first, rows, tops);
     });
   }
+
+  Sides sides_;
 };
 
 /// The masses of an exact plan. A new point goes where the nearest point of its domain goes.

@@ -9,8 +9,10 @@ namespace {
 Matrix map_points(const Model& model, Direction direction, const MatrixView& points) {
   const linalg::Threads scope = threads_of(model);
   require_finite(points, "points");
-  return model.scaler.undo(
-      coupling_of(model)->new_barycentres(direction, model.scaler.apply(points)));
+  const bool forward = direction == Direction::forward;
+  const Matrix inside = model.scaler.apply(points, forward ? Role::source : Role::target);
+  return model.scaler.undo(coupling_of(model)->new_barycentres(direction, inside),
+                           forward ? Role::target : Role::source);
 }
 
 }  // namespace
@@ -22,7 +24,8 @@ Matrix map(const Model& model) {
 
 Matrix map_back(const Model& model) {
   const linalg::Threads scope = threads_of(model);
-  return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward));
+  return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward),
+                           Role::source);
 }
 
 Matrix map(const Model& model, const MatrixView& points) {

@@ -21,6 +21,11 @@ Matrix Frame::coordinates(const Matrix& points) const {
   return basis.size() ? linalg::multiply(centred, basis) : centred;
 }
 
+Matrix Frame::displacements(const Matrix& coordinates) const {
+  if (!basis.size()) return length * coordinates;
+  return length * linalg::multiply(coordinates, basis, linalg::Op::none, linalg::Op::transpose);
+}
+
 Matrix Metric::embed(const Matrix& points) const {
   Matrix inside = frame.coordinates(points);
   return factor.size() ? linalg::multiply(inside, factor, linalg::Op::none, linalg::Op::transpose)

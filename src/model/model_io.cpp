@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "model/classes.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/version.h"
@@ -36,6 +37,46 @@ void for_each_array(ModelType& m, Visitor&& visit) {
   visit("metric_factor", m.metric.factor);
   visit("scaler_mean", m.scaler.mean);
   visit("scaler_scale", m.scaler.scale);
+  visit("scaler_target_mean", m.scaler.target_mean);
+  visit("scaler_target_scale", m.scaler.target_scale);
+}
+
+template <class ClassifierType, class Visitor>
+void for_each_array(const std::string& prefix, ClassifierType& c, Visitor&& visit) {
+  visit(prefix + "_points", c.points);
+  visit(prefix + "_coefficients", c.coefficients);
+  visit(prefix + "_biases", c.biases);
+}
+
+// The classes of a class-aware model; `classes` is there when the model has any.
+template <class ClassModelType, class Visitor>
+void for_each_class_array(ClassModelType& m, Visitor&& visit) {
+  visit("classes", m.classes);
+  visit("class_source_shares", m.source_shares);
+  visit("class_shares", m.shares);
+  visit("class_trust", m.trust);
+  visit("class_move_lengths", m.move_lengths);
+  visit("class_plan_moves", m.plan_moves);
+  visit("class_moves", m.moves);
+  visit("class_opinions", m.opinions);
+  for_each_array("opinion", m.opinion, visit);
+  for_each_array("head", m.head, visit);
+}
+
+template <class ClassModelType, class Visitor>
+void for_each_class_scalar(ClassModelType& m, Visitor&& visit) {
+  visit("class_reliability", m.reliability);
+  visit("class_left_out", m.left_out);
+  visit("class_common_trust", m.common_trust);
+  visit("class_cost", m.class_cost);
+  visit("opinion_width", m.opinion.width);
+  visit("opinion_scale", m.opinion.scale);
+  visit("opinion_temperature", m.opinion.temperature);
+  visit("opinion_missed", m.opinion.missed);
+  visit("head_width", m.head.width);
+  visit("head_scale", m.head.scale);
+  visit("head_temperature", m.head.temperature);
+  visit("head_missed", m.head.missed);
 }
 
 template <class ModelType, class Visitor>
@@ -72,6 +113,11 @@ void assign(const Matrix& values, Labels& out) {
   out = values.reshaped().cast<std::int64_t>();
 }
 
+bool scales_columns(Preprocess kind) {
+  return kind == Preprocess::zscore || kind == Preprocess::centre ||
+         kind == Preprocess::standardise;
+}
+
 // A file may hold anything under these names: what does not fit together is refused here, so that
 // no later access can leave its bounds and no answer is NaN.
 void require_consistent(const Model& m) {
@@ -90,7 +136,8 @@ void require_consistent(const Model& m) {
       m.metric.frame.origin.size() != d || !optional(m.metric.frame.basis.rows(), d) ||
       !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
       !optional(static_cast<Index>(m.features.size()), d) ||
-      (m.scaler.kind == Preprocess::zscore &&
+      !optional(m.scaler.target_mean.size(), d) || !optional(m.scaler.target_scale.size(), d) ||
+      (scales_columns(m.scaler.kind) &&
        (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
     throw Error({.problem = "the shapes of its arrays do not fit each other"});
   if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
@@ -99,16 +146,68 @@ void require_consistent(const Model& m) {
     throw Error({.problem = "its exact plan is missing, or should be"});
   if (!positive(m.metric.unit) || !positive(m.metric.frame.length) || !positive(m.metric.outside) ||
       !(m.lambda == 0 || m.lambda >= std::numeric_limits<double>::min()) || !usable(m.f) ||
-      !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)))
+      !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)) ||
+      (m.scaler.target_scale.size() > 0 && !(m.scaler.target_scale.minCoeff() > 0)))
     throw Error({.problem = "a scale or a potential is not a number that can be"});
   require_finite(m.metric.frame.origin, "metric_origin");
   require_finite(m.metric.frame.basis, "metric_basis");
   require_finite(m.metric.factor, "metric_factor");
   require_finite(m.scaler.mean, "scaler_mean");
   require_finite(m.scaler.scale, "scaler_scale");
+  require_finite(m.scaler.target_mean, "scaler_target_mean");
+  require_finite(m.scaler.target_scale, "scaler_target_scale");
   for (const Mass& mass : m.exact)
     if (mass.source >= rows || mass.target >= columns)
       throw Error({.problem = "an entry of its exact plan names a point that is not there"});
+}
+
+void require_consistent(const Classifier& c, Index classes, Index rank, const char* name) {
+  const bool means = c.width == 0;
+  const bool shapes = c.points.cols() == rank && c.biases.size() == classes &&
+                      c.points.rows() > 0 &&
+                      (means ? c.coefficients.size() == 0 && c.points.rows() == classes
+                             : c.coefficients.rows() == c.points.rows() &&
+                                   c.coefficients.cols() == classes);
+  const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
+  if (!shapes || !(means || positive(c.width)) || !positive(c.scale) ||
+      !positive(c.temperature) || !std::isfinite(c.missed))
+    throw Error({.problem = fmt::format("the arrays of its classifier '{}' do not fit together",
+                                        name)});
+  require_finite(c.points, fmt::format("{}_points", name));
+  require_finite(c.coefficients, fmt::format("{}_coefficients", name));
+  require_finite(c.biases, fmt::format("{}_biases", name));
+}
+
+// The same care for what a class-aware model holds.
+void require_consistent_classes(const Model& m) {
+  const bool wanted = m.options.method == Method::class_aware;
+  if (wanted != m.classes.has_value())
+    throw Error({.problem = "the array 'classes' is missing, or should be"});
+  if (!wanted) return;
+  const ClassModel& c = *m.classes;
+  const Index k = c.classes.size(), d = m.source.dimension();
+  const auto is_share = [&](const Vector& shares) {
+    return shares.size() == k && (shares.array() > 0).all() && std::isfinite(shares.sum());
+  };
+  if (k == 0 || !is_share(c.source_shares) || !is_share(c.shares) || c.trust.size() != k ||
+      c.move_lengths.size() != k || c.plan_moves.rows() != k || c.plan_moves.cols() != d ||
+      c.moves.rows() != k || c.moves.cols() != d || c.opinions.rows() != m.target.size() ||
+      c.opinions.cols() != k || !(c.opinions.array() >= 0).all() ||
+      !std::isfinite(c.class_cost) || !(c.class_cost >= 0) || !m.source.labelled())
+    throw Error({.problem = "the arrays of its classes do not fit each other"});
+  for (Index i = 1; i < k; ++i)
+    if (c.classes[i] <= c.classes[i - 1])
+      throw Error({.problem = "its classes are not in ascending order"});
+  for (Index i = 0; i < m.source.size(); ++i)
+    if (m.source.weights[i] > 0 && Classes::place_in(c.classes, m.source.labels[i]) < 0)
+      throw Error({.problem = "a source label is none of its classes"});
+  require_finite(c.plan_moves, "class_plan_moves");
+  require_finite(c.moves, "class_moves");
+  require_finite(c.opinions, "class_opinions");
+  require_finite(c.trust, "class_trust");
+  require_finite(c.move_lengths, "class_move_lengths");
+  require_consistent(c.opinion, k, m.metric.rank(), "opinion");
+  require_consistent(c.head, k, m.metric.rank(), "head");
 }
 
 void read_exact(const Arrays& arrays, Model& model) {
@@ -149,6 +248,15 @@ Model read_model(const Arrays& arrays) {
   });
   for_each_scalar(model, [&](const char* key, double& value) { value = at(arrays, key)(0); });
   read_exact(arrays, model);
+  if (arrays.contains("classes")) {
+    ClassModel& classes = model.classes.emplace();
+    for_each_class_array(classes, [&](const std::string& key, auto& values) {
+      if (arrays.contains(key)) assign(arrays.at(key).values, values);
+    });
+    for_each_class_scalar(classes, [&](const char* key, double& value) {
+      value = at(arrays, key)(0);
+    });
+  }
 
   const Matrix& bytes = at(arrays, "meta");
   if (!(bytes.array() >= 0 && bytes.array() <= 255).all())
@@ -171,7 +279,12 @@ Model read_model(const Arrays& arrays) {
   else if (meta.contains("reason"))  // a sentence, in files of the first versions
     model.status.message.problem = literal(meta.at("reason").get<std::string>());
   if (meta.contains("features")) meta.at("features").get_to(model.features);
+  if (model.classes) {
+    model.classes->translated = meta.at("translated").get<bool>();
+    model.classes->cautious = meta.at("cautious").get<bool>();
+  }
   require_consistent(model);
+  require_consistent_classes(model);
   return model;
 }
 
@@ -214,6 +327,16 @@ void save(const Model& model, const std::string& path) {
     if (!part.empty()) meta["message"][key] = part;
   });
   if (!model.features.empty()) meta["features"] = model.features;
+  if (model.classes) {
+    for_each_class_array(*model.classes, [&](const std::string& key, const auto& values) {
+      if (values.size() > 0) arrays[key] = values;
+    });
+    for_each_class_scalar(*model.classes, [&](const char* key, double value) {
+      arrays[key] = Vector(Vector::Constant(1, value));
+    });
+    meta["translated"] = model.classes->translated;
+    meta["cautious"] = model.classes->cautious;
+  }
   arrays["meta"] = meta.dump(-1, ' ', false, Json::error_handler_t::replace);
   arrays["format_version"] = whole(format_version);
   io::write_npz(path, arrays);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "base/linalg.h"
+#include "model/classes.h"
 #include "model/coupling.h"
 #include "remblai/error.h"
 #include "transport/ground_cost.h"
@@ -31,20 +31,6 @@ std::int64_t vote(const std::vector<std::int64_t>& voters) {
   return *std::find_if(voters.begin(), voters.end(),
                        [&](std::int64_t label) { return votes[label] == most; });
 }
-
-// The classes of some labels, ascending, and the place of each label among them.
-struct Classes {
-  Labels names;
-  std::vector<Index> places;
-
-  explicit Classes(const Labels& labels) {
-    const std::set<std::int64_t> all(labels.begin(), labels.end());
-    names.resize(static_cast<Index>(all.size()));
-    std::copy(all.begin(), all.end(), names.begin());
-    for (const std::int64_t label : labels)
-      places.push_back(std::lower_bound(names.begin(), names.end(), label) - names.begin());
-  }
-};
 
 // The k nearest columns of each row of distances, nearest first; of equal ones the first. The
 // caller has checked that there are as many.
@@ -136,9 +122,22 @@ Labels nearest_labels_by_distance(const Matrix& distances, const Labels& labels,
   return predicted;
 }
 
+Rule rule_for(const Model& model, Rule rule) {
+  require_labels(model);
+  if (rule == Rule::automatic) return model.classes ? Rule::head : Rule::nearest;
+  if (rule == Rule::head && !model.classes)
+    throw Error({.field = "rule",
+                 .value = "head",
+                 .problem = "needs a class-aware model, and this one is not",
+                 .remedy = "fit with the $method class-aware, or give another $rule"});
+  return rule;
+}
+
 Predictor::Predictor(const Model& model, const PredictOptions& options)
     : model_(model), options_(options) {
-  require_labels(model);
+  options.validate();
+  options_.rule = rule_for(model, options.rule);
+  if (options_.rule != Rule::nearest) return;
   const linalg::Threads scope = threads_of(model);
   const std::unique_ptr<Coupling> coupling = coupling_of(model);
   const std::vector<Index> rows = positive_entries(coupling->masses(Direction::forward));
@@ -152,9 +151,20 @@ Matrix Predictor::seen(const Matrix& points) const {
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
+  if (options_.rule != Rule::nearest) return most_likely(probabilities(points));
   const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
   return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)), options_.neighbours);
+}
+
+ClassShares Predictor::probabilities(const MatrixView& points) const {
+  if (options_.rule == Rule::nearest) return votes(points);
+  if (options_.rule == Rule::propagate) return propagate(model_, points);
+  const linalg::Threads scope = threads_of(model_);
+  require_finite(points, "points");
+  const Classifier& head = model_.classes->head;
+  const Matrix embedded = model_.metric.embed(model_.scaler.apply(points));
+  return {model_.classes->classes, head.probabilities(head.scores(embedded))};
 }
 
 ClassShares Predictor::votes(const MatrixView& points) const {
@@ -177,6 +187,11 @@ ClassShares Predictor::votes(const MatrixView& points) const {
 
 Labels predict(const Model& model, const MatrixView& points, const PredictOptions& options) {
   return Predictor(model, options)(points);
+}
+
+ClassShares probabilities(const Model& model, const MatrixView& points,
+                          const PredictOptions& options) {
+  return Predictor(model, options).probabilities(points);
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
@@ -210,7 +225,8 @@ Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
   const linalg::Threads scope = threads_of(model);
   require_finite(a, "points");
   require_finite(b, "points");
-  return model.metric.distances(model.scaler.apply(a), model.scaler.apply(b));
+  return model.metric.distances(model.scaler.apply(a, Role::source),
+                                model.scaler.apply(b, Role::target));
 }
 
 }  // namespace remblai

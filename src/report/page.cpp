@@ -105,8 +105,7 @@ void require_size(const char* what, const Labels& labels, const Model& model) {
 
 Labels predicted_labels(const Model& model, const Report& report) {
   const Matrix points = model.scaler.undo(model.target.points);
-  return report.propagate ? most_likely(propagate(model, points))
-                          : predict(model, points, report.prediction);
+  return predict(model, points, report.prediction);
 }
 
 bool any_known(const Labels& truth) {

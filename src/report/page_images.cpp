@@ -65,7 +65,7 @@ ImageSize image_size(const Model& model, const PageOptions& options) {
   if (!options.images || d < 25 || side * side != d || !model.features.empty()) return {};
   constexpr Index enough = 200;
   const Matrix points = model.scaler.undo(
-      model.source.points(sampled_rows(model.source.weights, enough), Eigen::all));
+      model.source.points(sampled_rows(model.source.weights, enough), Eigen::all), Role::source);
   const double low = points.minCoeff(), high = points.maxCoeff();
   const bool bytes =
       high <= 255 + 1e-6 && ((points.array() - points.array().round()).abs() < 1e-6).all();
@@ -80,7 +80,7 @@ ImageSize image_size(const Model& model, const PageOptions& options) {
 Shades shades_of(const Model& model) {
   constexpr Index enough = 1000;
   const Matrix points = model.scaler.undo(
-      model.source.points(sampled_rows(model.source.weights, enough), Eigen::all));
+      model.source.points(sampled_rows(model.source.weights, enough), Eigen::all), Role::source);
   Shades shades;
   shades.low = points.minCoeff();
   shades.span = std::max(points.maxCoeff() - shades.low, 1e-300);

@@ -58,7 +58,6 @@ std::string to_json(const Model& model, const Report& report) {
   json["rank"] = model.metric.rank();
   json["inputs"] = Json::object();
   for (const auto& [what, file] : report.inputs) json["inputs"][what] = file;
-  json["propagate"] = report.propagate;
   json["prediction"] = options_json(report.prediction);
   json["history"] = history_json(model.history);
   json["options"] = options_json(model.options);

@@ -40,6 +40,34 @@ void require_relaxation(const char* field, double tau, double lambda) {
                  .remedy = "give a finite number, 0 or more (0: the sums are exact)"});
 }
 
+void require_weights(const Vector& weights, Precision precision) {
+  if (weights.size() == 0 || !(weights.minCoeff() > 0) || !std::isfinite(weights.sum()))
+    throw Error({.field = "weights",
+                 .problem = "not all are positive and finite",
+                 .remedy = "the function transport() takes weights of zero too"});
+  const double smallest = weights.minCoeff();
+  const bool in_float = precision == Precision::float32;
+  if (smallest < (in_float ? 1e-20 : 1e-300))
+    throw Error(
+        {.field = "weights",
+         .value = fmt::format("{:.1e}", smallest),
+         .problem = fmt::format("is a weight too small for {}", in_float ? "float" : "double"),
+         .remedy = in_float ? "give the $precision double, or leave that point out"
+                            : "leave that point out"});
+}
+
+// Points that costs can be made of.
+void require_points(const Matrix& x, const Matrix& z) {
+  if (x.cols() != z.cols() || x.rows() == 0 || z.rows() == 0)
+    throw Error(
+        {.field = "points",
+         .value = fmt::format("{} x {} and {} x {}", x.rows(), x.cols(), z.rows(), z.cols()),
+         .problem = "do not fit together",
+         .remedy = "both sides need points of the same number of coordinates"});
+  require_finite(x, "points");
+  require_finite(z, "points");
+}
+
 }  // namespace
 
 struct REMBLAI_LOCAL Transport::State {
@@ -58,20 +86,7 @@ struct REMBLAI_LOCAL Transport::State {
 Transport::Transport(Vector p, Vector q, const Resources& resources)
     : state_(std::make_unique<State>()) {
   resources.validate();
-  for (const Vector* weights : {&p, &q})
-    if (weights->size() == 0 || !(weights->minCoeff() > 0) || !std::isfinite(weights->sum()))
-      throw Error({.field = "weights",
-                   .problem = "not all are positive and finite",
-                   .remedy = "the function transport() takes weights of zero too"});
-  const double smallest = std::min(p.minCoeff(), q.minCoeff());
-  const bool in_float = resources.precision == Precision::float32;
-  if (smallest < (in_float ? 1e-20 : 1e-300))
-    throw Error(
-        {.field = "weights",
-         .value = fmt::format("{:.1e}", smallest),
-         .problem = fmt::format("is a weight too small for {}", in_float ? "float" : "double"),
-         .remedy = in_float ? "give the $precision double, or leave that point out"
-                            : "leave that point out"});
+  for (const Vector* weights : {&p, &q}) require_weights(*weights, resources.precision);
   state_->p = std::move(p);
   state_->q = std::move(q);
   state_->resources = resources;
@@ -100,16 +115,35 @@ void Transport::State::use(GroundCost next) {
   has_cost = true;
 }
 
+void Transport::set_source_weights(Vector p) {
+  require_weights(p, state_->resources.precision);
+  if (p.size() != state_->p.size())
+    throw Error({.field = "weights",
+                 .value = fmt::format("{} weights", p.size()),
+                 .problem = fmt::format("for {} source points", state_->p.size()),
+                 .remedy = "the sizes must agree"});
+  state_->p = std::move(p);
+}
+
 void Transport::set_points(const Matrix& x, const Matrix& z) {
-  if (x.cols() != z.cols() || x.rows() == 0 || z.rows() == 0)
-    throw Error(
-        {.field = "points",
-         .value = fmt::format("{} x {} and {} x {}", x.rows(), x.cols(), z.rows(), z.cols()),
-         .problem = "do not fit together",
-         .remedy = "both sides need points of the same number of coordinates"});
-  require_finite(x, "points");
-  require_finite(z, "points");
+  require_points(x, z);
   state_->use(GroundCost::between_points(x, z));
+}
+
+void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
+                           const Matrix& right) {
+  require_points(x, z);
+  if (left.rows() != x.rows() || right.rows() != z.rows() || left.cols() != right.cols())
+    throw Error({.field = "terms",
+                 .value = fmt::format("{} x {} and {} x {}", left.rows(), left.cols(),
+                                      right.rows(), right.cols()),
+                 .problem = fmt::format("for {} source and {} target points", x.rows(), z.rows()),
+                 .remedy = "give one row a point, and as many columns on both sides"});
+  require_finite(left, "terms");
+  require_finite(right, "terms");
+  GroundCost cost = GroundCost::between_points(x, z);
+  cost.add_terms(left, right);
+  state_->use(std::move(cost));
 }
 
 void Transport::set_cost(Matrix cost) {
@@ -186,6 +220,15 @@ Matrix Transport::plan_times(const Matrix& y) const {
     throw Error(Message{.field = "plan", .problem = "there is none before solve"});
   const linalg::Threads scope(state_->resources.threads);
   return state_->kernel->times(y);
+}
+
+Matrix Transport::transposed_plan_times(const Matrix& y) const {
+  if (!state_->has_plan)
+    throw Error(Message{.field = "plan", .problem = "there is none before solve"});
+  const linalg::Threads scope(state_->resources.threads);
+  Matrix product(state_->q.size(), y.cols());
+  for (Index k = 0; k < y.cols(); ++k) product.col(k) = state_->kernel->transpose_times(y.col(k));
+  return product;
 }
 
 Matrix Transport::plan() const {

@@ -60,7 +60,8 @@ TEST_F(Cli, AdaptOnTheSampleAgreesWithItsModel) {
   const Finished result = run({"adapt", "--source", sample("source", "images"), "--source-labels",
                                sample("source", "labels"), "--target", sample("target", "images"),
                                "--target-labels", sample("target", "labels"), "--test",
-                               sample("test", "images"), "--out", at("out"), "--steps", "2"});
+                               sample("test", "images"), "--out", at("out"), "--method", "paper",
+                               "--steps", "2"});
   ASSERT_EQ(result.code, 3) << result.err;
   EXPECT_NE(result.err.find("warning: not converged: "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("--steps"), std::string::npos) << result.err;
@@ -79,9 +80,9 @@ TEST_F(Cli, AdaptOnTheSampleAgreesWithItsModel) {
 
 TEST_F(Cli, PropagatedLabelsAgreeWithTheModelToo) {
   write_small_data();
-  ASSERT_EQ(run(small_adapt() + Words{"--propagate"}).code, 0);
+  ASSERT_EQ(run(small_adapt() + Words{"--rule", "propagate"}).code, 0);
   ASSERT_EQ(run({"predict", "--model", at("out/model.npz"), "--points", at("target.npy"), "--out",
-                 at("again.npy"), "--propagate"})
+                 at("again.npy"), "--rule", "propagate"})
                 .code,
             0);
   EXPECT_EQ(read(at("again.npy")), read(at("out/labels.npy")));
@@ -179,9 +180,10 @@ TEST_F(Cli, PredictionBelongsToAdaptAndNotToFit) {
   ASSERT_EQ(run(small_adapt() + nearest).code, 0);
   const Model model = load(at("out/model.npz"));
   EXPECT_EQ(io::read_labels(at("out/labels.npy")),
-            predict(model, io::read_points(at("target.npy")), {5, KnnMetric::euclidean}));
+            predict(model, io::read_points(at("target.npy")),
+                    {.rule = Rule::nearest, .neighbours = 5, .knn_metric = KnnMetric::euclidean}));
   const json report = json::parse(read(at("out/report.json")));
-  EXPECT_EQ(report["prediction"], json({{"neighbours", 5}, {"knn-metric", "euclidean"}}));
+  EXPECT_EQ(report["prediction"], json({{"rule", "nearest"}, {"neighbours", 5}, {"knn-metric", "euclidean"}}));
   EXPECT_FALSE(report["options"].contains("neighbours"));
   for (const char* flag : {"--neighbours", "--knn-metric"})
     expect_refused({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
@@ -353,7 +355,7 @@ TEST_F(Cli, ReportNamesItsInputs) {
   write_small_data();
   io::write_npy(at("prior.npy"), Matrix(Matrix::Identity(3, 3)));
   ASSERT_EQ(run(small_adapt() +
-                Words{"--prior", at("prior.npy"), "--test", at("test.npy"), "--propagate"})
+                Words{"--prior", at("prior.npy"), "--test", at("test.npy"), "--rule", "propagate"})
                 .code,
             0);
   const json report = json::parse(read(at("out/report.json")));
@@ -362,7 +364,7 @@ TEST_F(Cli, ReportNamesItsInputs) {
                                     {"target", at("target.npy")},
                                     {"prior", at("prior.npy")},
                                     {"test", at("test.npy")}}));
-  EXPECT_EQ(report["propagate"], true);
+  EXPECT_EQ(report["prediction"]["rule"], "propagate");
 }
 
 class SlowSharedDecaf : public Cli {

@@ -59,8 +59,8 @@ TEST_F(Tools, PredictTakesItsOwnNeighbours) {
   EXPECT_EQ(predicted({}), predict(model, test));
   EXPECT_EQ(predicted({"--neighbours", "39"}), predict(model, test, {.neighbours = 39}));
   EXPECT_EQ(predicted({"--neighbours", "39", "--knn-metric", "euclidean"}),
-            predict(model, test, {39, KnnMetric::euclidean}));
-  EXPECT_EQ(predicted({"--propagate"}), most_likely(propagate(model, test)));
+            predict(model, test, {.neighbours = 39, .knn_metric = KnnMetric::euclidean}));
+  EXPECT_EQ(predicted({"--rule", "propagate"}), most_likely(propagate(model, test)));
 }
 
 TEST_F(Tools, MoreNeighboursThanPointsAreRefused) {

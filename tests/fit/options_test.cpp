@@ -7,8 +7,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 #include <type_traits>
 
 #include "remblai/model.h"
@@ -76,11 +78,47 @@ TEST(Options, refuses_what_is_out_of_range_by_name) {
     for (const double value : {-1e-300, -infinity, infinity, nan}) refused(name, value);
   for (const char* name : {"geodesic", "tolerance"})
     for (const double value : {0.0, 1.0, -0.5, 2.0, infinity, nan}) refused(name, value);
-  for (const double value : {0.0, -1.0, -2147483648.0}) refused("steps", value);
+  for (const double value : {0.0, -1.0, -2147483647.0}) refused("steps", value);
   refused("threads", -1, "Resources");
   refused("threads", 1025, "Resources");
   for (const double value : {-1e-300, infinity, nan}) refused("memory", value, "Resources");
   refused("seed", -1);
+}
+
+// A default that depends on the method is there for both, and what the caller gave is kept.
+TEST(Options, what_is_left_to_the_method_is_resolved) {
+  const Options paper = Options().resolved();
+  EXPECT_EQ(paper.lambda, 0.2);
+  EXPECT_EQ(paper.prior, PriorChoice::identity);
+  EXPECT_EQ(paper.steps, 100);
+  const Options other = Options{.method = Method::class_aware, .ridge = 7}.resolved();
+  EXPECT_EQ(other.lambda, 0.1);
+  EXPECT_EQ(other.prior, PriorChoice::spread);
+  EXPECT_EQ(other.prior_ridge, 0.01);
+  EXPECT_EQ(other.ridge, 7);
+  EXPECT_EQ(other.steps, 3);
+  for_each_option(other, [](const char* name, const auto& field, const char*) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, double>) {
+      EXPECT_NE(field, by_method) << name;
+    } else if constexpr (std::is_same_v<Field, int>) {
+      EXPECT_NE(field, steps_by_method) << name;
+    }
+  });
+}
+
+TEST(Options, refuses_class_options_out_of_range_by_name) {
+  for (const auto& [name, values] : std::map<const char*, std::vector<double>>{
+           {"opinion", {-1e-300, infinity, nan}},
+           {"smoothing", {0, -1, infinity, nan}},
+           {"kernel-width", {0, 1e-4, 1e4, nan}},
+           {"share-prior", {-1, infinity, nan}},
+           {"landmarks", {0, 9}}})
+    for (const double value : values) {
+      const std::string message = with(name, value);
+      EXPECT_TRUE(contains(message, "ClassOptions::")) << message;
+      EXPECT_TRUE(contains(message, "must be")) << message;
+    }
 }
 
 TEST(Options, message_gives_the_value) {
@@ -109,7 +147,7 @@ TEST(Options, list_has_every_field_once) {
   EXPECT_EQ(fields.size(), static_cast<std::size_t>(visits));
   // A field that the list forgot would leave more room than padding can explain.
   EXPECT_LE(bytes, sizeof options);
-  EXPECT_GT(bytes + 4 * 7, sizeof options);
+  EXPECT_GT(bytes + 4 * 9, sizeof options);
 }
 
 TEST(Options, list_of_a_constant_gives_the_same_values) {
@@ -132,7 +170,7 @@ TEST(Options, a_prediction_has_a_list_of_its_own) {
   PredictOptions options;
   std::set<std::string> keys;
   for_each_option(options, [&](const char* key, auto&, const char*) { keys.insert(key); });
-  EXPECT_EQ(keys, (std::set<std::string>{"neighbours", "knn-metric"}));
+  EXPECT_EQ(keys, (std::set<std::string>{"rule", "neighbours", "knn-metric"}));
   const Options of_a_fit;
   for_each_option(of_a_fit, [&](const char* key, const auto&, const char*) {
     EXPECT_FALSE(keys.contains(key)) << key;
@@ -154,7 +192,7 @@ TEST(Options, memory_has_one_unit) {
 // The enum says which kind it is; a matrix is one kind more, and the only one with entries.
 TEST(Options, a_metric_is_a_choice_or_a_matrix) {
   Options options;
-  EXPECT_EQ(options.prior, PriorChoice::identity);
+  EXPECT_EQ(options.prior, PriorChoice::automatic);
   EXPECT_EQ(options.prior.matrix().size(), 0);
   options.prior = Matrix(2 * Matrix::Identity(3, 3));
   EXPECT_EQ(options.prior, PriorChoice::given);
@@ -183,7 +221,12 @@ TEST(Options, enums_have_one_name_for_each_value) {
   expect_unique_names(PriorChoice::given);
   expect_unique_names(Unit::absolute);
   expect_unique_names(KnnMetric::euclidean);
-  expect_unique_names(Preprocess::zscore);
+  expect_unique_names(Preprocess::hellinger);
+  expect_unique_names(Method::class_aware);
+  expect_unique_names(Translation::yes);
+  expect_unique_names(Caution::bold);
+  expect_unique_names(SharesChoice::given);
+  expect_unique_names(Rule::propagate);
   expect_unique_names(InnerTolerance::tight);
   expect_unique_names(Acceleration::anderson);
   expect_unique_names(SolverChoice::newton);

@@ -62,18 +62,18 @@ TEST(Report, accuracy_has_only_what_is_known) {
       json({{"test", 0.5}}));
 }
 
-TEST(Report, inputs_keep_their_names_and_propagate_its_value) {
+TEST(Report, inputs_keep_their_names_and_the_rule_its_value) {
   const Model model = small_model();
   Report report;
   EXPECT_EQ(json::parse(to_json(model, report)).at("inputs"), json::object());
-  EXPECT_EQ(json::parse(to_json(model, report)).at("propagate"), false);
+  EXPECT_EQ(json::parse(to_json(model, report)).at("prediction").at("rule"), "auto");
   report.inputs = {{"source", "a b.csv"}, {"source-labels", "a b.csv:class"}, {"prior", "\xff"}};
-  report.propagate = true;
+  report.prediction.rule = Rule::propagate;
   const json parsed = json::parse(to_json(model, report));
   EXPECT_EQ(
       parsed.at("inputs"),
       json({{"source", "a b.csv"}, {"source-labels", "a b.csv:class"}, {"prior", "\xef\xbf\xbd"}}));
-  EXPECT_EQ(parsed.at("propagate"), true);
+  EXPECT_EQ(parsed.at("prediction").at("rule"), "propagate");
 }
 
 TEST(Report, history_has_every_step_and_every_number) {
@@ -128,7 +128,7 @@ TEST(Report, options_are_all_there_under_their_own_names) {
 TEST(Report, says_how_labels_were_predicted) {
   const Report report{.prediction = {.neighbours = 7, .knn_metric = KnnMetric::euclidean}};
   EXPECT_EQ(json::parse(to_json(small_model(), report)).at("prediction"),
-            json({{"neighbours", 7}, {"knn-metric", "euclidean"}}));
+            json({{"rule", "auto"}, {"neighbours", 7}, {"knn-metric", "euclidean"}}));
 }
 
 TEST(Report, numbers_that_are_not_finite_become_null) {

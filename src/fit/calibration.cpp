@@ -1,0 +1,122 @@
+// Damped Newton steps in (temperature, biases), in which the log-loss is convex.
+#include "fit/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/linalg.h"
+
+namespace remblai {
+namespace {
+
+constexpr double bias_penalty = 1e-3;
+constexpr double first_temperature = 5;
+constexpr int most_steps = 100;
+
+struct Loss {
+  const Matrix& scores;
+  const std::vector<Index>& places;
+  const Vector& weights;
+
+  // softmax of the calibrated scores; the log-loss goes to `value`.
+  Matrix probabilities(const Vector& v, double& value) const {
+    Matrix p = v[0] * scores;
+    p.rowwise() += v.tail(v.size() - 1).transpose();
+    value = 0;
+    for (Index i = 0; i < p.rows(); ++i) {
+      auto row = p.row(i);
+      row.array() -= row.maxCoeff();
+      const double own = row[places[static_cast<std::size_t>(i)]];
+      row = row.array().exp();
+      const double sum = row.sum();
+      value += weights[i] * (std::log(sum) - own);
+      row /= sum;
+    }
+    return p;
+  }
+
+  static double penalty(const Vector& v) {
+    return bias_penalty * v.tail(v.size() - 1).squaredNorm();
+  }
+};
+
+struct Slope {
+  Vector gradient;
+  Matrix hessian;
+
+  void hold_biases() {
+    const Index k = gradient.size() - 1;
+    gradient.tail(k).setZero();
+    hessian.topRightCorner(1, k).setZero();
+    hessian.bottomLeftCorner(k, 1).setZero();
+  }
+};
+
+Slope slope_of(const Loss& loss, const Matrix& p, const Vector& v) {
+  const Index k = p.cols();
+  Matrix residual = loss.weights.asDiagonal() * p;
+  Slope slope{Vector(k + 1), Matrix::Zero(k + 1, k + 1)};
+  auto biases = slope.hessian.bottomRightCorner(k, k);
+  biases = -linalg::multiply(p, residual, linalg::Op::transpose);
+  biases.diagonal() += residual.colwise().sum();
+  biases.diagonal().array() += 2 * bias_penalty;
+  const Vector mean = p.cwiseProduct(loss.scores).rowwise().sum();
+  const Matrix centred = loss.scores.colwise() - mean;
+  const Vector mixed = residual.cwiseProduct(centred).colwise().sum();
+  slope.hessian.bottomLeftCorner(k, 1) = mixed;
+  slope.hessian.topRightCorner(1, k) = mixed.transpose();
+  slope.hessian(0, 0) = residual.cwiseProduct(centred.cwiseAbs2()).sum();
+  for (Index i = 0; i < p.rows(); ++i)
+    residual(i, loss.places[static_cast<std::size_t>(i)]) -= loss.weights[i];
+  slope.gradient[0] = residual.cwiseProduct(loss.scores).sum();
+  slope.gradient.tail(k) =
+      residual.colwise().sum().transpose() + 2 * bias_penalty * v.tail(k);
+  return slope;
+}
+
+// The Newton direction; steepest descent where the Hessian is singular to working precision.
+Vector direction_of(Slope slope) {
+  slope.hessian(0, 0) += 1e-12 * (1 + slope.hessian(0, 0));
+  Matrix lower;
+  if (!linalg::cholesky(slope.hessian, lower)) return -slope.gradient;
+  return -linalg::solve_lower(lower, linalg::solve_lower(lower, slope.gradient),
+                              linalg::Op::transpose);
+}
+
+}  // namespace
+
+Calibration calibrate(const Matrix& scores, const std::vector<Index>& places,
+                      const Vector& weights, Biases biases) {
+  const Loss loss{scores, places, weights};
+  Vector v = Vector::Zero(scores.cols() + 1);
+  v[0] = first_temperature;
+  double value = 0;
+  Matrix p = loss.probabilities(v, value);
+  for (int step = 0; step < most_steps; ++step) {
+    Slope slope = slope_of(loss, p, v);
+    if (biases == Biases::zero) slope.hold_biases();
+    const double steepness = std::max(std::abs(slope.gradient[0] * v[0]),
+                                      slope.gradient.tail(scores.cols()).cwiseAbs().maxCoeff());
+    if (!(steepness > 1e-6)) break;
+    const Vector direction = direction_of(slope);
+    // The temperature stays positive: at most nine tenths of it go in one step.
+    double length = direction[0] < 0 ? std::min(1.0, -0.9 * v[0] / direction[0]) : 1.0;
+    const double before = value + Loss::penalty(v);
+    const double fall = slope.gradient.dot(direction);
+    bool moved = false;
+    for (int halving = 0; halving < 40 && !moved; ++halving, length /= 2) {
+      const Vector next = v + length * direction;
+      double next_value = 0;
+      Matrix next_p = loss.probabilities(next, next_value);
+      if (!(next_value + Loss::penalty(next) <= before + 1e-4 * length * fall)) continue;
+      v = next;
+      value = next_value;
+      p = std::move(next_p);
+      moved = true;
+    }
+    if (!moved) break;
+  }
+  return {v[0], v.tail(scores.cols()), value};
+}
+
+}  // namespace remblai

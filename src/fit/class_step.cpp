@@ -1,0 +1,219 @@
+// Explanation, opinion, shares, moves and head, in the order of a fit.
+#include "fit/class_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/linalg.h"
+#include "fit/discrepancy.h"
+#include "model/class_terms.h"
+#include "remblai/error.h"
+
+namespace remblai {
+namespace {
+
+constexpr double smallest_share = 1e-9;
+
+// Points that the prior of the shares stands for; more where the classifier is less reliable.
+Vector share_prior(const ClassProblem& problem, double base, double reliability, bool cautious) {
+  const double doubt = (1 - reliability) / std::max(reliability, 1e-3);
+  const double pull =
+      cautious ? static_cast<double>(problem.q.size()) * doubt * doubt : 0;
+  return pull * problem.shares.array() + base;
+}
+
+Vector given_shares(const Matrix& row, Index classes) {
+  if (row.size() != classes || !(row.array() >= 0).all() || !(row.sum() > 0) ||
+      !std::isfinite(row.sum()))
+    throw Error({.field = "target-shares",
+                 .value = fmt::format("{} numbers", row.size()),
+                 .problem = fmt::format("for the {} classes of the source, in ascending order of "
+                                        "their labels",
+                                        classes),
+                 .remedy = "give one number for each, 0 or more, not all of them 0"});
+  const Vector shares = (row.reshaped() / row.sum()).cwiseMax(smallest_share);
+  return shares / shares.sum();
+}
+
+}  // namespace
+
+ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labels& known_labels,
+                     const Options& options)
+    : space_(space),
+      options_(options),
+      problem_(make_class_problem(space, source_labels, known_labels)),
+      within_(space.x - linalg::multiply(problem_.members, problem_.class_means(space.x))),
+      explained_(space.x),
+      moved_(space.x),
+      plan_moves_(Matrix::Zero(problem_.class_count(), space.rank())) {
+  if (options.classes.target_shares == SharesChoice::given)
+    given_shares(options.classes.target_shares.matrix(), problem_.class_count());
+}
+
+Matrix ClassStep::first_moment() const {
+  return 2 * linalg::gram(problem_.p.cwiseSqrt().asDiagonal() * within_);
+}
+
+Matrix ClassStep::translated() const {
+  const Eigen::RowVectorXd shift =
+      problem_.q.transpose() * space_.z - problem_.p.transpose() * space_.x;
+  return space_.x.rowwise() + shift;
+}
+
+EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliability,
+                                     bool cautious) const {
+  const ClassOptions& options = options_.classes;
+  const Matrix& posterior = judgement.posterior;
+  const auto fixed = [&](const Vector& shares) {
+    return EstimatedShares{shares, opinions_under(posterior, problem_.shares, shares)};
+  };
+  const Index k = problem_.class_count();
+  switch (options.target_shares.kind()) {
+    case SharesChoice::source:
+      return fixed(problem_.shares);
+    case SharesChoice::uniform:
+      return fixed(Vector::Constant(k, 1 / static_cast<double>(k)));
+    case SharesChoice::given:
+      return fixed(given_shares(options.target_shares.matrix(), k));
+    case SharesChoice::estimated:
+      break;
+  }
+  return estimate_shares(posterior, problem_.q, problem_.shares,
+                         share_prior(problem_, options.share_prior, reliability, cautious));
+}
+
+void ClassStep::explain(const MetricLearner& metric) {
+  const ClassOptions& options = options_.classes;
+  const bool shares_known = options.target_shares.kind() != SharesChoice::estimated;
+  std::vector<bool> translations, cautions;
+  if (options.translation != Translation::yes) translations.push_back(false);
+  if (options.translation != Translation::no) translations.push_back(true);
+  if (shares_known || options.caution != Caution::bold) cautions.push_back(true);
+  if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
+  const bool choose = translations.size() * cautions.size() > 1;
+
+  // The comparison is made in the metric D^1/2, D being the prior `spread`.
+  std::optional<Discrepancy> discrepancy;
+  Matrix factor;
+  if (choose) {
+    const linalg::Spectrum spectrum = linalg::eigh(spread_matrix(space_, 0.01).inside);
+    if (spectrum.ok) {
+      factor = spectrum.values.cwiseMax(0).array().pow(0.25).matrix().asDiagonal() *
+               spectrum.vectors.transpose();
+      const auto seen = [&](const Matrix& points) {
+        return linalg::multiply(points, factor, linalg::Op::none, linalg::Op::transpose);
+      };
+      discrepancy.emplace(seen(space_.x), seen(space_.z), problem_.q);
+    }
+  }
+  const double margin = 1 / problem_.source_count + 1 / problem_.target_count;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const bool translate : translations) {
+    const Matrix x = translate ? translated() : space_.x;
+    Judgement judgement = judge(problem_, metric.embed(x), metric.z(), options);
+    const double reliability = std::min(judgement.left_out, judgement.round_trip);
+    std::vector<Vector> weights;
+    for (const bool cautious : cautions) {
+      shares_ = shares_of(judgement, reliability, cautious);
+      weights.push_back(row_sums());
+    }
+    std::vector<double> distances(cautions.size(), 0.0);
+    if (discrepancy) {
+      const Matrix shift =
+          linalg::multiply(x.topRows(1) - space_.x.topRows(1), factor, linalg::Op::none,
+                           linalg::Op::transpose);
+      distances = (*discrepancy)(shift.row(0), problem_.p, weights);
+    }
+    bool better = false;
+    for (std::size_t c = 0; c < cautions.size(); ++c) {
+      const double distance = distances[c] + (cautions[c] ? 0 : margin);
+      if (!(distance < nearest)) continue;
+      nearest = distance;
+      explanation_ = {translate, cautions[c]};
+      better = true;
+    }
+    if (!better) continue;
+    explained_ = x;
+    first_ = std::move(judgement);
+  }
+  moved_ = explained_;
+  plan_moves_.rowwise() = Eigen::RowVectorXd(explained_.row(0) - space_.x.row(0));
+}
+
+void ClassStep::ask(const Matrix& x, const Matrix& z) {
+  if (first_) {
+    now_ = std::move(*first_);
+    first_.reset();
+    left_out_ = reliability_ = now_.left_out;
+  } else {
+    now_ = judge(problem_, x, z, options_.classes);
+  }
+  reliability_ = std::min(reliability_, now_.round_trip);
+  shares_ = shares_of(now_, reliability_, explanation_.cautious);
+  for (std::size_t j = 0; j < problem_.known.size(); ++j) {
+    auto row = shares_.opinions.row(problem_.known[j]);
+    row.setZero();
+    row[problem_.known_places[j]] = 1;
+  }
+}
+
+Vector ClassStep::row_sums() const {
+  const Vector ratios = shares_.shares.cwiseQuotient(problem_.shares);
+  return problem_.p.cwiseProduct(problem_.members * ratios);
+}
+
+Matrix ClassStep::class_costs(double weight) const {
+  return remblai::class_costs(shares_.opinions, weight);
+}
+
+void ClassStep::move(const PlanMoments& plan, const MetricLearner& metric) {
+  const Matrix landed = plan.rows.cwiseInverse().asDiagonal() * plan.plan_z;
+  noise_ = problem_.p.dot(metric.embed(within_).rowwise().squaredNorm());
+  plan_moves_ = problem_.class_means(moved_ - space_.x);
+  moves_ = class_moves(problem_, landed - explained_, shares_.shares, noise_, metric);
+  moved_ = explained_ + linalg::multiply(problem_.members, moves_.by_class);
+  move_lengths_ = metric.embed(moves_.by_class).rowwise().norm() /
+                  std::sqrt(noise_ > 0 ? noise_ : 1.0);
+}
+
+void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Matrix& plan_shares) {
+  const Index m = x.rows(), n = z.rows();
+  LabelledPoints points{Matrix(n + m, x.cols()), Matrix(n + m, problem_.class_count()),
+                        Vector(n + m), problem_.places};
+  points.points << z, x;
+  points.shares << plan_shares, problem_.members;
+  for (std::size_t j = 0; j < problem_.known.size(); ++j) {
+    auto row = points.shares.row(problem_.known[j]);
+    row.setZero();
+    row[problem_.known_places[j]] = 1;
+  }
+  points.weights << static_cast<double>(n) * problem_.q, static_cast<double>(m) * problem_.p;
+  head_ = fit_classifier(points, remblai::mean_cost(problem_, x, z), Purpose::labels,
+                         options_.classes).classifier;
+}
+
+ClassModel ClassStep::model() const {
+  ClassModel model;
+  model.classes = problem_.classes;
+  model.source_shares = problem_.shares;
+  model.shares = shares_.shares;
+  model.reliability = reliability_;
+  model.left_out = left_out_;
+  model.translated = explanation_.translated;
+  model.cautious = explanation_.cautious;
+  model.common_trust = moves_.common_trust;
+  model.trust = moves_.trust;
+  model.move_lengths = move_lengths_;
+  model.plan_moves = space_.frame.displacements(plan_moves_);
+  model.moves = space_.frame.displacements(problem_.class_means(moved_ - space_.x));
+  model.opinions = shares_.opinions;
+  model.opinion = now_.classifier;
+  model.head = head_;
+  return model;
+}
+
+}  // namespace remblai

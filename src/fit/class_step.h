@@ -1,0 +1,82 @@
+// The classes in the outer loop: what the classifier says before a plan is asked for, and where the
+// source points go after it.
+#pragma once
+
+#include <optional>
+
+#include "fit/class_shares.h"
+#include "fit/judgement.h"
+#include "fit/metric_learner.h"
+#include "fit/moment.h"
+#include "fit/moves.h"
+
+namespace remblai {
+
+/// One fit of the class-aware method, step by step. In each step of the alternation the metric comes
+/// first, then `ask`, the plan, and `move`; `learn_head` ends the fit. With the classifier's opinion
+/// and the shares held fixed, plan and metric descend one objective; shares and moves change it, so
+/// there is a given number of steps and no descent from one to the next.
+class ClassStep {
+ public:
+  /// Labels belong to all points of the domains. Throws Error when they cannot be used.
+  ClassStep(const Space& space, const Labels& source_labels, const Labels& known_labels,
+            const Options& options);
+
+  /// Twice the scatter of the source within its classes: what the first metric is made from.
+  Matrix first_moment() const;
+
+  /// Chooses how the target came about: with or without a translation, with cautious or bold class
+  /// shares. The source weighted by the shares of an explanation is nearest to the target under the
+  /// best one. `metric` is at its first state.
+  void explain(const MetricLearner& metric);
+
+  /// The source points as they are moved so far, in the coordinates of the space.
+  const Matrix& moved() const { return moved_; }
+
+  /// Classifier, reliability and shares, for embedded points.
+  void ask(const Matrix& x, const Matrix& z);
+
+  // What the next plan is asked for, after `ask`.
+  double mean_cost() const { return now_.unit; }
+  Vector row_sums() const;                       ///< by the class shares of the target
+  const Matrix& members() const { return problem_.members; }
+  Matrix class_costs(double weight) const;       ///< -weight ln(opinion), n x K
+
+  /// Moves the source points after the plan.
+  void move(const PlanMoments& plan, const MetricLearner& metric);
+
+  /// The classifier that labels: on the moved source points and the target points with the shares
+  /// that the plan gave them (n x K).
+  void learn_head(const Matrix& x, const Matrix& z, const Matrix& plan_shares);
+
+  /// What the model keeps; moves are in the coordinates of the space's points.
+  ClassModel model() const;
+  const std::vector<Index>& known() const { return problem_.known; }
+
+ private:
+  struct Explanation {
+    bool translated = false;
+    bool cautious = true;
+  };
+  EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
+  Matrix translated() const;
+
+  const Space& space_;
+  const Options& options_;
+  ClassProblem problem_;
+  Matrix within_;     // source points around their class means
+  Matrix explained_;  // the source points, translated where the explanation says so
+  Matrix moved_;
+  Explanation explanation_;
+  std::optional<Judgement> first_;  // of the explanation that was chosen
+  Judgement now_;
+  EstimatedShares shares_;
+  double left_out_ = 0, reliability_ = 1;
+  Matrix plan_moves_;  // K x r: what the points of the last plan had been moved by
+  Moves moves_;
+  double noise_ = 0;
+  Vector move_lengths_;
+  Classifier head_;
+};
+
+}  // namespace remblai

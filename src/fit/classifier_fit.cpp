@@ -1,0 +1,132 @@
+// Candidates, their leave-one-out scores, and the choice among them.
+#include "fit/classifier_fit.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/linalg.h"
+#include "fit/calibration.h"
+#include "fit/kernel_ridge.h"
+#include "model/gaussian.h"
+
+namespace remblai {
+namespace {
+
+using linalg::Op;
+
+struct Candidate {
+  Classifier classifier;
+  Matrix left_out;  // scores of the labelled points, each without itself
+};
+
+Matrix class_means(const Matrix& points, const Matrix& weighted_shares, const Vector& totals) {
+  return totals.cwiseInverse().asDiagonal() *
+         linalg::multiply(weighted_shares, points, Op::transpose);
+}
+
+// Without point i the mean of class k is mean + rho (mean - x), rho = w/(total - w), w being the
+// weight of i in k: the distance to it is (1 + rho) times as long. A class without other points has
+// no mean then; the mean of all points stands in.
+Candidate class_means_candidate(const LabelledPoints& labelled) {
+  const Matrix shares = labelled.weights.asDiagonal() * labelled.shares;
+  const Vector totals = shares.colwise().sum().transpose().cwiseMax(1e-12);
+  Candidate candidate;
+  candidate.classifier.points = class_means(labelled.points, shares, totals);
+  Matrix scores = squared_distances(labelled.points, candidate.classifier.points);
+  const Eigen::RowVectorXd middle = labelled.points.colwise().mean();
+  for (Index i = 0; i < scores.rows(); ++i)
+    for (Index k = 0; k < scores.cols(); ++k) {
+      const double rest = totals[k] - shares(i, k);
+      if (rest > 1e-3)
+        scores(i, k) *= std::pow(1 + shares(i, k) / rest, 2);
+      else
+        scores(i, k) = (labelled.points.row(i) - middle).squaredNorm();
+    }
+  const double size = scores.mean();
+  candidate.classifier.scale = size > 0 ? size : 1;
+  const auto count = static_cast<Index>(labelled.places.size());
+  candidate.left_out = scores.bottomRows(count) / -candidate.classifier.scale;
+  return candidate;
+}
+
+// Sets the calibration of a candidate; its log-loss is returned.
+double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
+                           const Vector& weights, Biases biases) {
+  const Calibration calibration = calibrate(candidate.left_out, labelled.places, weights, biases);
+  candidate.classifier.temperature = calibration.temperature;
+  candidate.classifier.biases = calibration.biases;
+  return calibration.log_loss;
+}
+
+}  // namespace
+
+FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Purpose purpose,
+                                const ClassOptions& options) {
+  const auto judged = static_cast<Index>(labelled.places.size());
+  Vector weights = labelled.weights.tail(judged);
+  weights /= weights.sum();
+
+  Candidate best = class_means_candidate(labelled);
+  double smallest = calibrate_candidate(best, labelled, weights, Biases::free);
+
+  const Matrix targets =
+      labelled.shares.array() - 1 / static_cast<double>(labelled.shares.cols());
+  KernelRidge ridge(labelled.points, options.landmarks);
+  for (const double factor : {2.0, 1.0, 0.5}) {
+    Candidate next;
+    next.classifier.width = factor * options.kernel_width * unit;
+    ridge.set_width(next.classifier.width);
+    KernelFit fit = ridge.fit(targets, labelled.weights, options.smoothing, judged);
+    if (fit.coefficients.size() == 0) continue;
+    next.classifier.coefficients = std::move(fit.coefficients);
+    next.classifier.missed = fit.missed;
+    next.left_out = std::move(fit.left_out);
+    const double loss = calibrate_candidate(next, labelled, weights, Biases::free);
+    if (!(loss < smallest)) continue;
+    smallest = loss;
+    best = std::move(next);
+  }
+  if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero);
+  if (best.classifier.width > 0) best.classifier.points = ridge.support();
+
+  return {std::move(best.classifier), share_right(best.left_out, labelled.places, weights)};
+}
+
+double share_right(const Matrix& scores, const std::vector<Index>& places, const Vector& weights) {
+  double right = 0;
+  for (Index i = 0; i < scores.rows(); ++i) {
+    Index place = 0;
+    scores.row(i).maxCoeff(&place);
+    if (place == places[static_cast<std::size_t>(i)]) right += weights[i];
+  }
+  return right;
+}
+
+Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,
+                         const Vector& weights, const ClassOptions& options) {
+  const auto n = static_cast<double>(points.rows());
+  Classifier back;
+  back.width = forth.width;
+  back.biases = Vector::Zero(probabilities.cols());
+  const Matrix weighted = weights.asDiagonal() * probabilities;
+  const Vector totals = weighted.colwise().sum();
+  if (forth.width == 0) {
+    back.points = class_means(points, weighted, totals.cwiseMax(1e-300));
+    return back;
+  }
+  // A point weighs as much as its classes are rare, so that every class weighs the same.
+  const Vector rarity = (totals / n).cwiseMax(0.5 / n).cwiseInverse();
+  const Vector balanced =
+      (probabilities * rarity / static_cast<double>(probabilities.cols())).cwiseMax(1e-3);
+  KernelRidge ridge(points, options.landmarks);
+  ridge.set_width(back.width);
+  const Matrix targets =
+      probabilities.array() - 1 / static_cast<double>(probabilities.cols());
+  back.coefficients =
+      ridge.fit(targets, weights.cwiseProduct(balanced), options.smoothing, 0).coefficients;
+  back.points = ridge.support();
+  return back;
+}
+
+}  // namespace remblai

@@ -1,0 +1,43 @@
+// Choice and fit of a classifier: Gaussian kernel ridge of three widths, or class means, whichever
+// has the smallest leave-one-out log-loss.
+#pragma once
+
+#include <vector>
+
+#include "remblai/class_model.h"
+#include "remblai/options.h"
+
+namespace remblai {
+
+/// Points with the shares of their classes. The last ones, as many as there are `places`, are
+/// labelled: candidates are compared and calibrated on them.
+struct LabelledPoints {
+  Matrix points;              ///< embedded
+  Matrix shares;              ///< one row a point, one column a class; rows sum to 1
+  Vector weights;             ///< positive, 1 on average
+  std::vector<Index> places;  ///< the class of each labelled point
+};
+
+struct FittedClassifier {
+  Classifier classifier;
+  double left_out = 0;  ///< share of the labelled points that are right when left out
+};
+
+/// What biases of the calibration are for: posteriors are to be probabilities under the shares of
+/// the source. The probabilities of labels keep the order of the scores.
+enum class Purpose { posteriors, labels };
+
+/// Widths of kernels are in units of `unit`, a squared distance. O(n^3) up to as many points as
+/// there are landmarks, see KernelRidge.
+FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Purpose purpose,
+                                const ClassOptions& options);
+
+/// The total weight of the points whose highest score is at their place.
+double share_right(const Matrix& scores, const std::vector<Index>& places, const Vector& weights);
+
+/// Labels carried back: a classifier of the same kind and width as `forth`, trained on `points` with
+/// these class probabilities, each class counting the same. Not calibrated.
+Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,
+                         const Vector& weights, const ClassOptions& options);
+
+}  // namespace remblai

@@ -1,0 +1,48 @@
+// Classifier forth and back.
+#include "fit/judgement.h"
+
+#include "transport/ground_cost.h"
+
+namespace remblai {
+namespace {
+
+// Source points with their labels, behind the target points of known label.
+LabelledPoints labelled_points(const ClassProblem& problem, const Matrix& x, const Matrix& z) {
+  const auto known = static_cast<Index>(problem.known.size());
+  const Index m = x.rows();
+  LabelledPoints labelled{Matrix(known + m, x.cols()),
+                          Matrix::Zero(known + m, problem.class_count()), Vector(known + m),
+                          problem.known_places};
+  labelled.points << z(problem.known, Eigen::all), x;
+  for (Index j = 0; j < known; ++j)
+    labelled.shares(j, problem.known_places[static_cast<std::size_t>(j)]) = 1;
+  labelled.shares.bottomRows(m) = problem.members;
+  labelled.weights << Vector::Ones(known), static_cast<double>(m) * problem.p;
+  labelled.places.insert(labelled.places.end(), problem.places.begin(), problem.places.end());
+  return labelled;
+}
+
+}  // namespace
+
+double mean_cost(const ClassProblem& problem, const Matrix& x, const Matrix& z) {
+  const double mean = GroundCost::between_points(x, z).between(problem.p, problem.q);
+  return mean > 0 ? mean : 1;
+}
+
+Judgement judge(const ClassProblem& problem, const Matrix& x, const Matrix& z,
+                const ClassOptions& options) {
+  Judgement judgement;
+  judgement.unit = mean_cost(problem, x, z);
+  FittedClassifier fitted =
+      fit_classifier(labelled_points(problem, x, z), judgement.unit, Purpose::posteriors, options);
+  judgement.left_out = fitted.left_out;
+  judgement.classifier = std::move(fitted.classifier);
+  judgement.posterior = judgement.classifier.probabilities(judgement.classifier.scores(z));
+  const Vector weights = static_cast<double>(z.rows()) * problem.q;
+  const Classifier back =
+      fit_backwards(judgement.classifier, z, judgement.posterior, weights, options);
+  judgement.round_trip = share_right(back.scores(x), problem.places, problem.p);
+  return judgement;
+}
+
+}  // namespace remblai

@@ -1,0 +1,53 @@
+// Kernel ridge regression with Gaussian kernels of several widths, and its leave-one-out residuals
+// in closed form.
+#pragma once
+
+#include <vector>
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// f(u) = sum_j k(u, point_j) coefficients_j, which minimises
+///   sum_i w_i |T_i - f(u_i)|^2 + smoothing |f|^2  in the space of the kernel.
+struct KernelFit {
+  Matrix coefficients;  ///< one row for each of KernelRidge::support()
+  Matrix left_out;      ///< for each judged row, f(u_i) of the fit without it
+  double missed = 0;    ///< share of the kernel's diagonal that landmarks miss; 0 when exact
+};
+
+/// The systems of one set of points. Up to `landmarks` points they are solved exactly, by a
+/// Cholesky factorisation: O(n^3 / 3) for each fit. Beyond, so many of the points, drawn evenly,
+/// stand for all (Nystrom): f is then a sum over these alone, O(n landmarks^2).
+class KernelRidge {
+ public:
+  /// `points` must outlive it.
+  KernelRidge(const Matrix& points, Index landmarks);
+
+  /// The points that f is a sum over.
+  const Matrix& support() const { return support_.size() ? support_ : points_; }
+
+  /// The kernel exp(-|u - v|^2 / width). Half of the last width costs no exponentials.
+  void set_width(double width);
+
+  /// Weights positive, `smoothing` positive. The last `judged` rows are left out one by one.
+  KernelFit fit(const Matrix& targets, const Vector& weights, double smoothing, Index judged) const;
+
+ private:
+  KernelFit exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
+                      Index judged) const;
+  KernelFit landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
+                         Index judged) const;
+
+  const Matrix& points_;
+  Matrix support_;    // landmarks; empty: all points
+  Matrix distances_;  // of all points to the support
+  Matrix kernel_;
+  std::vector<Index> places_;  // of the landmarks
+  double width_ = 0;
+};
+
+/// `count` of the numbers below `size`, spread evenly over a fixed random order, ascending.
+std::vector<Index> even_sample(Index size, Index count);
+
+}  // namespace remblai

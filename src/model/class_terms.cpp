@@ -1,0 +1,34 @@
+// Opinions under other shares, and masses by class.
+#include "model/class_terms.h"
+
+#include "model/classes.h"
+
+namespace remblai {
+
+Matrix opinions_under(const Matrix& posterior, const Vector& source_shares, const Vector& shares) {
+  Matrix opinions = posterior * shares.cwiseQuotient(source_shares).asDiagonal();
+  for (Index j = 0; j < opinions.rows(); ++j) opinions.row(j) /= opinions.row(j).sum();
+  return opinions;
+}
+
+Matrix opinions_on(const ClassModel& classes, const Matrix& embedded) {
+  const Classifier& opinion = classes.opinion;
+  return opinions_under(opinion.probabilities(opinion.scores(embedded)), classes.source_shares,
+                        classes.shares);
+}
+
+Matrix class_costs(const Matrix& opinions, double weight) {
+  constexpr double smallest = 1e-6;
+  return -weight * opinions.array().max(smallest).log();
+}
+
+Vector class_masses(const Model& model) {
+  const ClassModel& classes = *model.classes;
+  const Vector ratios = classes.shares.cwiseQuotient(classes.source_shares);
+  Vector masses = model.source.weights;
+  for (Index i = 0; i < masses.size(); ++i)
+    if (masses[i] > 0) masses[i] *= ratios[Classes::place_in(classes.classes, model.source.labels[i])];
+  return masses;
+}
+
+}  // namespace remblai

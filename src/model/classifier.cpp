@@ -1,0 +1,37 @@
+// Scores of a classifier that was fitted, and their calibration.
+#include <algorithm>
+
+#include "base/linalg.h"
+#include "model/gaussian.h"
+#include "remblai/class_model.h"
+
+namespace remblai {
+
+Matrix Classifier::scores(const Matrix& embedded) const {
+  Matrix all(embedded.rows(), class_count());
+  const Index block = std::max<Index>(1, 4'000'000 / std::max<Index>(1, points.rows()));
+  for (Index first = 0; first < embedded.rows(); first += block) {
+    const Index count = std::min(block, embedded.rows() - first);
+    Matrix values = squared_distances(embedded.middleRows(first, count), points);
+    if (width > 0) {
+      gaussian(values, width);
+      values = linalg::multiply(values, coefficients);
+    } else {
+      values /= -scale;
+    }
+    all.middleRows(first, count) = values;
+  }
+  return all;
+}
+
+Matrix Classifier::probabilities(Matrix scores) const {
+  for (Index i = 0; i < scores.rows(); ++i) {
+    auto row = scores.row(i);
+    row = temperature * row + biases.transpose();
+    row = (row.array() - row.maxCoeff()).exp();
+    row /= row.sum();
+  }
+  return scores;
+}
+
+}  // namespace remblai
