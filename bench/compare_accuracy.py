@@ -2,28 +2,31 @@
 """Compares the accuracy of Remblai and of its peers on the same draws, and writes one table.
 
     python3 -m venv peers && peers/bin/pip install -r bench/requirements.txt
-    peers/bin/pip install .                                   # Remblai; its rows are left out without it
-    peers/bin/python bench/compare_accuracy.py --data DIR     # hours; --seeds 1 --tasks 3 A-C is minutes
+    peers/bin/pip install .       # Remblai; its rows are left out without it
+    peers/bin/python bench/compare_accuracy.py --data DIR     # hours
+    peers/bin/python bench/compare_accuracy.py --data DIR --seeds 1 --tasks 3 A-C     # minutes
 
 DIR holds mnist/ (IDX files, gzipped or not) and office-caltech/ with the folders decaf6,
-efficientnet-lite0 and surf800; what is not there is left out. Nothing is downloaded. It needs Linux.
+efficientnet-lite0 and surf800. What is not there is left out. Nothing is downloaded. It needs
+Linux.
 
-The protocol. A method is fitted with source points, their labels and target points without labels. It
-is scored on other target points, which it has never seen. Every method gets the same draws.
-MNIST: 500 source points, 50 of each digit; 500 target points to fit with and 500 to score on, of
-which one digit, the task, has a share of 10, 30, 50 or 90 %. Office-Caltech: 10 images of each class
-(8 from DSLR) to one half of another domain, scored on its other half. SURF counts are divided by
-their sum, and their square root is taken. The other features are used as they are.
+The protocol. A method is fitted with source points, their labels and target points without labels.
+It is scored on other target points, which it has never seen. Every method gets the same draws.
+MNIST has 500 source points, 50 of each digit, and 500 target points to fit with and 500 to score
+on. One digit, the task, has a share of 10, 30, 50 or 90 % of these. Office-Caltech has 10 source
+images of each class (8 from DSLR). One half of the target domain is there to fit with and the other
+to score on. SURF counts are divided by their sum, and their square root is taken. The other
+features are used as they are.
 
-The rows. "Fixed" settings are those named here, the same for all sets. "Defaults" are those of the
-package. A row with a dagger has seen labels: its setting is the one with the best accuracy on the
-target points of the fit, and their labels are not for sale in practice. "By" a scorer of skada names
-the one that chose the setting, without target labels, on splits by skada. Regularisation is a multiple
-of the mean cost, except in defaults. Ties go to the setting that the grid names first.
+The rows. "Fixed" settings are named below the table and are the same for all sets. "Defaults" are
+those of the package. A row with a dagger has seen labels that nobody has in practice: its setting
+is the one with the best accuracy on the target points of the fit. "By" names the scorer of skada
+that chose the setting without target labels. Regularisation is a multiple of the mean cost, except
+in defaults. Ties go to the setting that the grid names first.
 
-Every fit has a process and one core to itself, and is ended after --limit seconds. A fit that fails or
-is late is written down as such. Each result is kept in --keep as soon as it is there. The same command
-goes on from there, and results of another version of a package are measured again.
+Every fit has a process and one core to itself, and is ended after --limit seconds. A fit that fails
+or is late is written down as such. Each result is kept in --keep as soon as it is there. The same
+command goes on from there. It measures again what was measured with other versions.
 """
 from __future__ import annotations
 
@@ -55,6 +58,10 @@ from compare_measure import environment, processor, say, versions
 os.environ.update(environment(threads=1))  # before NumPy is imported, which reads it
 
 import numpy as np  # noqa: E402
+from sklearn.kernel_ridge import KernelRidge  # noqa: E402
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
+from sklearn.svm import SVC  # noqa: E402
 
 from compare_peers import import_pot, squared_distances  # noqa: E402
 
@@ -219,8 +226,11 @@ def answer(work: Callable[[], Any], sender: Any) -> None:
             outcome.status, outcome.note = "failed", complaint(error)
     outcome.seconds = time.perf_counter() - begin
     kinds = Counter(warning.category.__name__ for warning in caught)
-    outcome.warnings = {kind: n for kind, n in kinds.items() if kind not in ("FutureWarning", "DeprecationWarning")}
+    outcome.warnings = {kind: n for kind, n in kinds.items() if kind not in OF_DEVELOPERS}
     sender.send(outcome)
+
+
+OF_DEVELOPERS = ("FutureWarning", "DeprecationWarning")
 
 
 def complaint(error: Exception) -> str:
@@ -236,33 +246,21 @@ MOST = 1000  # iterations of logistic regression
 STRENGTHS = [0.01, 0.1, 1, 10, 100]  # C of logistic regression, where it is chosen
 
 
-def logistic(C: float = 1) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=C, max_iter=MOST)
-
-
-def logistic_cv() -> Any:
+class LogisticOfChosenC(LogisticRegression):
     """C is chosen by cross-validation on the points it is fitted to, which are source points."""
-    from sklearn.linear_model import LogisticRegressionCV
 
-    return LogisticRegressionCV(Cs=STRENGTHS, cv=3, max_iter=MOST)
-
-
-def neighbour() -> Any:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(1)
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> LogisticOfChosenC:
+        search = LogisticRegressionCV(Cs=STRENGTHS, cv=3, max_iter=self.max_iter)
+        self.C = float(np.ravel(search.fit(X, y).C_)[0])
+        return super().fit(X, y, sample_weight)
 
 
-def support_vectors() -> Any:
-    from sklearn.svm import SVC
-
-    return SVC()
-
-
-HEADS = {"1-NN": neighbour, "logistic regression": logistic,
-         "logistic regression, C by cross-validation": logistic_cv}
+logistic = partial(LogisticRegression, max_iter=MOST)
+logistic_cv = partial(LogisticOfChosenC, max_iter=MOST)
+neighbour = partial(KNeighborsClassifier, 1)
+HEADS: dict[str, Callable[..., Any]] = {
+    "1-NN": neighbour, "logistic regression": logistic,
+    "logistic regression, C by cross-validation": logistic_cv}
 
 
 def source_only(problem: Problem, head: Callable[[], Any]) -> Predict:
@@ -270,9 +268,7 @@ def source_only(problem: Problem, head: Callable[[], Any]) -> Predict:
 
 
 def kernel_ridge(problem: Problem, width: float = 0.8, ridge: float = 0.1) -> Predict:
-    """On one column for each class. The width is a multiple of the mean cost between source points."""
-    from sklearn.kernel_ridge import KernelRidge
-
+    """One column for each class. The width is a multiple of the mean cost between source points."""
     classes, codes = np.unique(problem.ys, return_inverse=True)
     gamma = 1 / (width * squared_distances(problem.Xs, problem.Xs).mean())
     model = KernelRidge(alpha=ridge, kernel="rbf", gamma=gamma)
@@ -281,7 +277,7 @@ def kernel_ridge(problem: Problem, width: float = 0.8, ridge: float = 0.1) -> Pr
 
 
 # ---------------------------------------------------------------- POT
-REG_E, REG_CL = [0.1, 0.2, 0.5, 1, 0.05, 0.02, 0.01], [0.01, 0.1, 1]
+REG_E, REG_CL = [0.1, 0.2, 0.5, 1, 2, 5, 0.05, 0.02, 0.01], [0.01, 0.1, 1]
 FIXED = {"reg_e": 0.1, "reg_cl": 0.01}
 
 
@@ -302,7 +298,7 @@ def mapped(problem: Problem, transport: Any) -> Array:
 
 def pot(problem: Problem, make: Callable[..., Any], head: Callable[..., Any],
         C: float | None = None, **setting: float) -> Predict:
-    classifier = head() if C is None else head(C)
+    classifier = head() if C is None else head(C=C)
     points = mapped(problem, make(problem.mean_cost, **setting))
     return classifier.fit(points, problem.ys).predict
 
@@ -316,27 +312,31 @@ def pot_defaults(problem: Problem, name: str, head: Callable[[], Any]) -> Predic
 SOURCE, TARGET, UNKNOWN = 1, -2, -1  # domains, and the label that is none, as skada writes them
 SPLITS = 2  # 70 % of both domains to fit with, 30 % to score
 SKADA: dict[str, list[Setting]] = {  # what a scorer chooses among
-    "CORAL": [{"reg": "auto"}, {"reg": 0.1}, {"reg": 0.5}],
+    "CORAL": [{"reg": reg} for reg in ("auto", 0.1, 0.5)],
     "OTMapping": [{"metric": metric} for metric in ("sqeuclidean", "euclidean", "cosine")],
-    "ClassRegularizerOTMapping": [{"reg_e": e, "reg_cl": cl} for e in (0.1, 0.5, 0.02)
-                                  for cl in (0.01, 0.1)],
-    "JDOT": [{"alpha": alpha} for alpha in (0.5, 0.2, 0.8)],
+    "ClassRegularizerOTMapping": [
+        {"reg_e": e, "reg_cl": cl} for e in (0.1, 0.5, 0.02) for cl in (0.01, 0.1)],
+    "JDOT": [{"alpha": alpha, "C": C} for alpha in (0.5, 0.1) for C in (1, 0.01)],
     "SubspaceAlignment": [{"n_components": n} for n in (20, 10, 40)],
-    "TransferComponentAnalysis": [{"kernel": kernel, "n_components": n} for kernel in ("rbf", "linear")
-                                  for n in (50, 20, None)],
+    "TransferComponentAnalysis": [
+        {"kernel": "rbf", "n_components": None}, {"kernel": "rbf", "n_components": 50},
+        {"kernel": "linear", "n_components": 50}, {"kernel": "linear", "n_components": 20}],
 }
-SCORERS = {"importance weights": "ImportanceWeightedScorer", "entropy": "PredictionEntropyScorer",
-           "embedded validation": "DeepEmbeddedValidation", "circular validation": "CircularValidation"}
+SCORERS = {
+    "importance weights": "ImportanceWeightedScorer", "entropy": "PredictionEntropyScorer",
+    "embedded validation": "DeepEmbeddedValidation", "circular validation": "CircularValidation"}
 
 
 def skada_pipeline(problem: Problem, name: str, classifier: Any, setting: Setting) -> Any:
     import skada
 
-    unit = problem.mean_cost
-    setting = {key: value * unit if key.startswith("reg_") else value for key, value in setting.items()}
+    relative = {key: value * problem.mean_cost for key, value in setting.items()
+                if key.startswith("reg_")}
+    setting = setting | relative
     if name == "JDOT":
-        # A classifier that chooses C would do so a hundred times: the one inside has C = 1.
-        method = skada.JDOTClassifier(logistic(), **setting).set_score_request(sample_weight=True)
+        # It fits its classifier up to a hundred times, too often for one that chooses C by itself.
+        inner = logistic(C=setting.pop("C", 1))
+        method = skada.JDOTClassifier(inner, **setting).set_score_request(sample_weight=True)
         return skada.make_da_pipeline(method)
     adapter = getattr(skada, name + "Adapter")(**setting)
     return skada.make_da_pipeline(adapter, classifier.set_score_request(sample_weight=True))
@@ -363,7 +363,8 @@ class Score:
     note: str = ""
 
 
-def scores_of_split(problem: Problem, name: str, setting: Setting, split: int) -> dict[str, Score]:
+def scores_of_split(problem: Problem, name: str, setting: Setting,
+                    split: int) -> dict[str, Score]:
     """What each scorer says of a fit to one part of the points; one that fails does so alone."""
     import skada.metrics
     from skada.model_selection import StratifiedDomainShuffleSplit
@@ -399,7 +400,7 @@ def remblai_fit(problem: Problem, **options: Any) -> Predict:
 
 @cache
 def remblai_build() -> str:
-    """Its version and a digest of its files, or nothing where it cannot classify by class-aware plans."""
+    """Its version and a digest of its files, or nothing where it has no class-aware method."""
     if not importlib.util.find_spec("remblai"):
         say("left out: the rows of Remblai, which is not installed")
         return ""
@@ -417,7 +418,7 @@ def remblai_build() -> str:
 # ---------------------------------------------------------------- rows
 @dataclass
 class Method:
-    """One row. With a grid its setting is chosen by the labels of the target points it is fitted to."""
+    """One row. Its setting is chosen from the grid by labels of the target points of the fit."""
     name: str
     who: str  # versions, or nothing where it is not installed
     fit: Callable[..., Predict]
@@ -428,7 +429,7 @@ class Method:
         return [self.name]
 
     def labels(self, task: Draw, setting: Setting) -> tuple[Array, Array, float]:
-        """Of the points to score on and of those it was fitted to; the seconds are for the former."""
+        """Of the points to score on, and of those of the fit. The seconds are for the former."""
         begin = time.perf_counter()
         predict = self.fit(task.problem, **setting)
         scored, seconds = predict(task.Xe), time.perf_counter() - begin
@@ -446,7 +447,8 @@ class Method:
             best = max(done, key=lambda outcome: percent(outcome.value[1], task.yt))
         if best.status == "done":
             best.accuracy = percent(best.value[0], task.ye)
-            best.seconds = sum(outcome.value[2] for outcome in done)
+            best.seconds = sum(outcome.value[2] if outcome.status == "done" else outcome.seconds
+                               for outcome in tried)
         best.settings, best.without_answer = len(tried), len(tried) - len(done)
         yield self.name, best
 
@@ -497,48 +499,54 @@ class Search:
 
     @staticmethod
     def trouble(parts: list[Outcome], scorer: str) -> str:
-        notes = [part.note or part.value[scorer].note or "the score is not finite" for part in parts]
+        notes = [part.note or part.value[scorer].note or "the score is not finite"
+                 for part in parts]
         return Counter(notes).most_common(1)[0][0]
 
 
 def pot_methods(who: str) -> Iterator[Method]:
-    kinds = {"Sinkhorn": (sinkhorn, ["reg_e"]), "SinkhornLpl1": (sinkhorn_lpl1, ["reg_e", "reg_cl"])}
+    kinds: dict[str, tuple[Callable[..., Any], list[str]]] = {
+        "Sinkhorn": (sinkhorn, ["reg_e"]), "SinkhornLpl1": (sinkhorn_lpl1, ["reg_e", "reg_cl"])}
     for kind, (make, names) in kinds.items():
-        fixed = {name: FIXED[name] for name in names}
+        fixed: Setting = {name: FIXED[name] for name in names}
         for title, head in HEADS.items():
             yield Method(f"POT {kind} + {title}, fixed", who,
                          partial(pot, make=make, head=head, **fixed))
         for title, head in list(HEADS.items())[:2]:
             yield Method(f"POT {kind} + {title}, defaults", who,
                          partial(pot_defaults, name=kind, head=head))
-    grids: dict[str, list[Any]] = {"reg_e": REG_E, "reg_cl": REG_CL, "C": STRENGTHS[::2]}
+    values = {"reg_e": REG_E, "reg_cl": REG_CL, "C": STRENGTHS[::2]}
     for kind, (make, names) in kinds.items():
-        for title, head, more in (("1-NN", neighbour, []), ("logistic regression", logistic, ["C"])):
-            keys = names + more
-            grid = [dict(zip(keys, values)) for values in itertools.product(*map(grids.get, keys))]
-            yield Method(f"POT {kind} + {title}, tuned †", who, partial(pot, make=make, head=head), grid)
+        for title, head in list(HEADS.items())[:2]:
+            keys = names if head is neighbour else [*names, "C"]
+            grid = [dict(zip(keys, setting))
+                    for setting in itertools.product(*(values[key] for key in keys))]
+            yield Method(f"POT {kind} + {title}, tuned †", who,
+                         partial(pot, make=make, head=head), grid)
 
 
 def all_methods() -> list[Method | Search]:
     """In the order of the table; heavy imports happen here, once, before any process is forked."""
-    own, plain = remblai_build(), versions(("scikit-learn",))
-    peer, skada = versions(("POT", "scikit-learn")), ""
+    own, plain, of_pot, of_skada = remblai_build(), versions(("scikit-learn",)), "", ""
     if importlib.util.find_spec("ot"):
         import_pot()
-    if importlib.util.find_spec("skada"):
-        import_pot()
+        of_pot = versions(("POT", "scikit-learn"))
+    if of_pot and importlib.util.find_spec("skada"):
         import skada.metrics  # noqa: F401
 
-        skada = versions(("skada", "POT", "scikit-learn"))
-    heads = HEADS | {"support vectors (SVC)": support_vectors}
+        of_skada = versions(("skada", "POT", "scikit-learn"))
+    for package, there in (("POT", of_pot), ("skada", of_skada)):
+        if not there:
+            say(f"left out: the rows of {package}, which is not installed")
+    heads = HEADS | {"support vectors (SVC)": SVC}
     rows: list[Method | Search] = [
         Method(f"{title}, source only", plain, partial(source_only, head=head))
         for title, head in heads.items()]
     rows.append(Method("kernel ridge, source only", plain, kernel_ridge))
-    rows += pot_methods(peer if "POT" in peer else "")
-    for name in SKADA:
-        rows.append(Method(f"skada {name}, defaults", skada, partial(skada_fit, name=name)))
-    rows += [Search(name, skada) for name in SKADA]
+    rows += pot_methods(of_pot)
+    rows += [Method(f"skada {name}, defaults", of_skada, partial(skada_fit, name=name))
+             for name in SKADA]
+    rows += [Search(name, of_skada) for name in SKADA]
     return [*rows, Method("Remblai, map + 1-NN", own, partial(remblai_fit, rule="nearest")),
             Method("Remblai, defaults", own, remblai_fit)]
 
@@ -551,7 +559,8 @@ class Journal:
     """The last result of every row on every draw, in a file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.entries = path, {}
+        self.path = path
+        self.entries: dict[Key, dict[str, Any]] = {}
         text = path.read_text() if path.exists() else ""
         for line in text.splitlines():
             try:
@@ -605,54 +614,84 @@ class Table:
         done = self.of(row, name, "done")
         if not done:
             return "none" if self.of(row, name) else "–"
-        text = f"{mean(entry['accuracy'] for entry in done):.1f}"
-        return text if len(done) == self.draws[name] else f"{text} ({len(done)} of {self.draws[name]})"
+        part = "" if len(done) == self.draws[name] else f" ({len(done)} of {self.draws[name]})"
+        return f"{mean(entry['accuracy'] for entry in done):.1f}{part}"
 
     def line(self, row: str) -> str:
         done = {name: self.of(row, name, "done") for name in self.sets}
         complete = all(len(done[name]) == self.draws[name] for name in self.sets)
-        average = mean(mean(entry["accuracy"] for entry in found) for found in done.values() if found)
-        seconds = mean(mean(entry["seconds"] for entry in found) for found in done.values() if found)
+        accuracy, seconds = (
+            mean(mean(entry[what] for entry in found) for found in done.values() if found)
+            for what in ("accuracy", "seconds"))
         cells = [row, *(self.cell(row, name) for name in self.sets),
-                 f"{average:.1f}" if complete else "–", f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"]
+                 f"{accuracy:.1f}" if complete else "–", duration(seconds)]
         return "| " + " | ".join(cells) + " |"
 
     def failures(self) -> Iterator[str]:
         for row in self.rows:
-            bad = [entry for entry in self.entries if entry["row"] == row and entry["status"] != "done"]
-            reasons = Counter((entry["status"], entry["set"], entry["note"]) for entry in bad)
-            for (status, name, note), count in sorted(reasons.items()):
-                yield f"- {row}, {name}: {status} on {count} of {self.draws[name]}: `{note}`"
-            lost = sum(entry["without_answer"] for entry in self.entries
-                       if entry["row"] == row and entry["status"] == "done")
+            entries = [entry for entry in self.entries if entry["row"] == row]
+            bad = [entry for entry in entries if entry["status"] != "done"]
+            if bad:
+                where = Counter(entry["set"] for entry in bad)
+                places = ", ".join(f"{n} of {self.draws[name]} draws of {name}"
+                                   for name, n in where.items())
+                note = Counter(entry["note"] for entry in bad).most_common(1)[0][0]
+                yield f"- {row}: {places}, such as `{note}`"
+            lost = sum(entry["without_answer"] for entry in entries if entry["status"] == "done")
             if lost:
-                yield f"- {row}: {lost} settings of its searches had no answer and were not chosen"
+                yield f"- {row}: {lost} settings of its searches, which were passed over"
+
+    def warnings(self) -> Iterator[str]:
+        """Of the fits whose labels count."""
+        for row in self.rows:
+            kinds = Counter(kind for entry in self.entries if entry["row"] == row
+                            for kind in entry["warnings"])
+            if kinds:
+                yield f"- {row}: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items()))
 
     def text(self) -> str:
         if not self.entries:
             return "Nothing was measured yet.\n"
-        heads = ["accuracy, %", *(f"{name} ({self.draws[name]})" for name in self.sets), "mean", "seconds"]
+        heads = ["accuracy, %", *(f"{name} ({self.draws[name]})" for name in self.sets), "mean",
+                 "seconds"]
         lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|",
-                 *(self.line(row) for row in self.rows), "",
-                 "In brackets: the number of draws. The mean is over the sets, and stands where every draw "
-                 "has a result.", "Seconds are from points to labels on one core, with every fit that the "
-                 "choice of a setting took; a mean over the sets.",
-                 "† has seen the labels of the target points it was fitted to. \"none\": no fit gave an "
-                 "answer. \"–\": not measured.", ""]
-        failures = list(self.failures())
-        lines += ["Without an answer:", "", *failures, ""] if failures else []
+                 *(self.line(row) for row in self.rows), "", LEGEND]
+        for title, notes in (("Without an answer:", list(self.failures())),
+                             ("Draws on which a package warned:", list(self.warnings()))):
+            lines += [title, "", *notes, ""] if notes else []
         for title, name in (("Measured with", "who"), ("On", "processor")):
             lines.append(f"{title}: {'; '.join(sorted({entry[name] for entry in self.entries}))}.")
-        lines += ["", f"Grids: POT reg_e {REG_E}, reg_cl {REG_CL} of the mean cost, C {STRENGTHS[::2]}; fixed: "
-                  f"{FIXED}, C = 1. C by cross-validation: {STRENGTHS}, three folds of the mapped source.",
-                  f"Scorers of skada, {SPLITS} splits, C by cross-validation (JDOT: C = 1), choose among:", ""]
-        lines += [f"- {name}: {', '.join(map(str, grid))}" for name, grid in SKADA.items()]
+        lines += ["", GRIDS]
+        lines += [f"- {name}: {', '.join(map(as_text, grid))}" for name, grid in SKADA.items()]
         return "\n".join(lines) + "\n"
+
+
+def duration(seconds: float) -> str:
+    return "–" if math.isnan(seconds) else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+
+
+def as_text(setting: Setting) -> str:
+    return " ".join(f"{name}={value}" for name, value in setting.items())
+
+
+LEGEND = """\
+In brackets: the number of draws. The mean is over the sets, where every draw has a result. Seconds
+are from points to labels on one core, with every fit that the choice of a setting took, and are a
+mean over the sets too. † has seen the labels of the target points it was fitted to. "none": no
+fit gave an answer. "–": not measured.
+"""
+GRIDS = f"""\
+Fixed settings of POT: {as_text(FIXED)} of the mean cost. C of logistic regression is 1, or chosen
+by three-fold cross-validation on the mapped source among {STRENGTHS}. Kernel ridge has width 0.8 of
+the mean cost and ridge 0.1. Tuned: reg_e {REG_E}, reg_cl {REG_CL}, C {STRENGTHS[::2]}.
+Scorers of skada use {SPLITS} splits of the points, and C by cross-validation except for JDOT. They
+choose among:
+"""
 
 
 # ---------------------------------------------------------------- all of it
 def planned(options: argparse.Namespace) -> list[tuple[str, str, int]]:
-    """Every set has its turn after each task, so that a run that is stopped has a bit of all."""
+    """Sets take turns, so that a run that is stopped has a bit of all."""
     found = []
     for name in options.sets:
         try:
@@ -679,24 +718,28 @@ def run(options: argparse.Namespace, methods: list[Method | Search], journal: Jo
             for row, outcome in method.measure(drawn, options.limit):
                 journal.add((name, task, seed, row), method.who, outcome)
                 result = f"{outcome.accuracy:.1f}" if outcome.status == "done" else outcome.status
-                say(f"{name} {task} seed {seed} {row}: {result}, {outcome.seconds:.2f} s {outcome.note}")
+                say(f"{name} {task} seed {seed} {row}: {result}, {outcome.seconds:.2f} s "
+                    f"{outcome.note}".rstrip())
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
-    add("--data", type=Path, required=True, help="folder with mnist/ and office-caltech/")
+    add("--data", type=Path, help="folder with mnist/ and office-caltech/; needed to measure")
     add("--sets", nargs="+", choices=SETS, default=SETS, help=f"[{' '.join(SETS)}]")
     add("--tasks", nargs="+", default=[], help="digits, and pairs such as A-C [all]")
     add("--seeds", type=int, default=5, help="draws of each task [5]")
     add("--first-seed", type=int, default=0, help="[0]")
-    add("--rows", default="", metavar="PATTERN", help="measure rows whose name has this regular expression")
-    add("--limit", type=float, default=120, help="seconds for one fit, or for a fit with its scores [120]")
+    add("--rows", default="", metavar="PATTERN", help="only rows that match a regular expression")
+    add("--limit", type=float, default=120, help="seconds for a fit, with its scores if any [120]")
     add("--keep", type=Path, default=Path(__file__).with_name("ACCURACY.jsonl"),
         help="the journal [bench/ACCURACY.jsonl]")
     add("--out", type=Path, help="the table, as Markdown; it is printed anyway")
     add("--report", action="store_true", help="measure nothing: make the table of what is kept")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not options.data and not options.report:
+        parser.error("--data is missing: the folder with mnist/ and office-caltech/")
+    return options
 
 
 def main() -> int:

@@ -182,8 +182,9 @@ void add_list(CLI::App& command, const std::string& flag, std::vector<double>& v
 }
 
 void add_list(CLI::App& command, const std::string& flag, std::vector<int>& values,
-              const std::string& help, const char* heading) {
-  add_values(command, flag, values, help, heading, fmt::format("{}", fmt::join(values, ",")),
+              const std::string& help, const char* heading, const std::string& default_text) {
+  add_values(command, flag, values, help, heading,
+             default_text.empty() ? fmt::format("{}", fmt::join(values, ",")) : default_text,
              "INTEGERS");
 }
 

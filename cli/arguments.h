@@ -77,7 +77,7 @@ void add_options(CLI::App& command, Resources& resources,
 void add_list(CLI::App& command, const std::string& flag, std::vector<double>& values,
               const std::string& help, const char* heading);
 void add_list(CLI::App& command, const std::string& flag, std::vector<int>& values,
-              const std::string& help, const char* heading);
+              const std::string& help, const char* heading, const std::string& default_text = "");
 void add_list(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
               const std::string& help, const char* heading, const std::string& default_text = "");
 

@@ -44,7 +44,8 @@ struct Arguments {
 Settings default_settings() {
   Settings settings;
   settings.options = settings.options.resolved();
-  settings.methods = {"none", "ot-identity", "ot-w", "ot-w-inverse", "learned"};
+  settings.methods = {"none",         "kernel-ridge", "ot-identity",     "ot-w",
+                      "ot-w-inverse", "learned",      "class-aware", "class-aware-map"};
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
   settings.ridges = {100, 10, 1};
   settings.options.outer_tolerance = 0.01;
@@ -219,6 +220,9 @@ void add_reproduce(CLI::App& app, Action& action) {
               what_to_run);
   add_list(command, "--skew", arguments->mnist.skews, "mnist: percent of the frequent digit",
            what_to_run);
+  add_list(command, "--absent", arguments->mnist.absent,
+           "mnist: rows more, in which so many digits are absent from the target", what_to_run,
+           "none");
   add_list(command, "--digit", arguments->mnist.digits, "mnist: the frequent digit", what_to_run);
   command
       .add_option("--features", arguments->office.features,
@@ -258,7 +262,9 @@ void add_reproduce(CLI::App& app, Action& action) {
            .problem = "is not an experiment" + suggestion(experiment, {"mnist", "office-caltech"}),
            .remedy = "give mnist or office-caltech"});
     const bool digits = experiment == "mnist";
-    for (const char* flag : {digits ? "--task" : "--skew", digits ? "--features" : "--digit"})
+    std::vector<const char*> other{"--skew", "--absent", "--digit"};
+    if (digits) other = {"--task", "--features"};
+    for (const char* flag : other)
       if (command.count(flag) > 0)
         throw Error({.field = flag,
                      .value = experiment,

@@ -74,11 +74,24 @@ add_executable(
   tests/base/threads_test.cpp
   tests/base/version_test.cpp
   tests/fit/alternation_test.cpp
+  tests/fit/calibration_test.cpp
+  tests/fit/class_aware_options_test.cpp
+  tests/fit/class_aware_small_test.cpp
+  tests/fit/class_aware_test.cpp
+  tests/fit/class_problem_test.cpp
+  tests/fit/class_shares_test.cpp
+  tests/fit/class_step_test.cpp
+  tests/fit/classifier_fit_test.cpp
+  tests/fit/discrepancy_test.cpp
   tests/fit/domain_test.cpp
   tests/fit/fit_path_test.cpp
   tests/fit/fit_test.cpp
+  tests/fit/judgement_test.cpp
+  tests/fit/kernel_ridge_test.cpp
   tests/fit/metric_step_test.cpp
+  tests/fit/moves_test.cpp
   tests/fit/options_test.cpp
+  tests/fit/preprocess_roles_test.cpp
   tests/fit/preprocess_test.cpp
   tests/fit/space_test.cpp
   tests/io/csv_test.cpp
@@ -88,6 +101,8 @@ add_executable(
   tests/io/mat_test.cpp
   tests/io/npy_test.cpp
   tests/io/sample_test.cpp
+  tests/model/class_model_io_test.cpp
+  tests/model/classifier_test.cpp
   tests/model/map_test.cpp
   tests/model/metric_test.cpp
   tests/model/model_io_test.cpp

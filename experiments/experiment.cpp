@@ -41,6 +41,7 @@ void require_range(const char* flag, const std::vector<int>& values, int low, in
 Experiment mnist_experiment(const std::string& data, const MnistSelection& selection) {
   require_seeds(selection.seeds);
   require_range("--skew", selection.skews, 0, 100);
+  if (!selection.absent.empty()) require_range("--absent", selection.absent, 1, 9);
   require_range("--digit", selection.digits, 0, 9);
   Experiment experiment;
   experiment.title = "MNIST, label shift";
@@ -48,6 +49,7 @@ Experiment mnist_experiment(const std::string& data, const MnistSelection& selec
   // Where a task takes its numbers from; the name is for people.
   struct Shift {
     int skew, digit;
+    bool absent = false;  // `skew` is the number of digits without target points
   };
   std::map<std::string, Shift> shifts;
   for (const int skew : selection.skews)
@@ -57,9 +59,17 @@ Experiment mnist_experiment(const std::string& data, const MnistSelection& selec
         shifts[name] = {skew, digit};
         experiment.tasks.push_back({std::to_string(skew), name, seed, ""});
       }
+  for (const int absent : selection.absent)
+    for (const int digit : selection.digits)
+      for (int seed = 0; seed < selection.seeds; ++seed) {
+        const std::string name = fmt::format("absent{}-draw{}", absent, digit);
+        shifts[name] = {absent, digit, true};
+        experiment.tasks.push_back({fmt::format("{} absent", absent), name, seed, ""});
+      }
   const auto digits = std::make_shared<const Mnist>(read_mnist(data + "/mnist"));
   experiment.draw = [digits, shifts](const Task& task) {
     const Shift& shift = shifts.at(task.name);
+    if (shift.absent) return draw_mnist_without(*digits, shift.skew, shift.digit, task.seed);
     return draw_mnist(*digits, shift.skew, shift.digit, task.seed);
   };
   const std::string data_fingerprint = fingerprint({&digits->source, &digits->target});

@@ -13,10 +13,10 @@
 
 #include "remblai/error.h"
 #include "remblai/evaluate.h"
+#include "remblai/fit.h"
 #include "remblai/fit_path.h"
 #include "remblai/io.h"
 #include "remblai/predict.h"
-#include "remblai/preprocess.h"
 
 namespace remblai::experiments {
 namespace {
@@ -24,7 +24,12 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::array methods{
-    Method{"none", "no adaptation", Kind::no_transport},
+    Method{"none", "no adaptation", Kind::source_only},
+    Method{"logistic", "logistic regression", Kind::source_only, {}, {}, false, Baseline::logistic},
+    Method{"kernel-ridge", "kernel ridge", Kind::source_only, {}, {}, false,
+           Baseline::kernel_ridge},
+    Method{"kernel-ridge-shares", "kernel ridge, shares", Kind::source_only, {}, {}, false,
+           Baseline::kernel_ridge_shares},
     Method{"exact", "exact OT_I", Kind::exact},
     Method{"ot-identity", "OT_I"},
     Method{"ot-w", "OT_W", Kind::entropic, MetricChoice::w, PriorChoice::identity, true},
@@ -36,6 +41,10 @@ constexpr std::array methods{
     Method{"learned-w", "Proposed, D = W", Kind::entropic, MetricChoice::learned, PriorChoice::w},
     Method{"learned-w-inverse", "Proposed, D = W^-1", Kind::entropic, MetricChoice::learned,
            PriorChoice::w_inverse},
+    Method{"class-aware", "class-aware", Kind::class_aware, MetricChoice::learned},
+    Method{"class-aware-map", "class-aware, map + 1-NN", Kind::class_aware, MetricChoice::learned,
+           {}, false, {}, Rule::nearest},
+    Method{"class-aware-identity", "class-aware, A = I", Kind::class_aware},
 };
 
 using Clock = std::chrono::steady_clock;
@@ -67,7 +76,8 @@ class TaskRunner {
  private:
   using Key = std::tuple<Kind, MetricChoice, PriorChoice, double>;
 
-  Trial without_adaptation() const;
+  Trial source_only(const Method& method) const;
+  Trial class_aware(const Method& method);
   const std::vector<Trial>& path(const Method& method, double ridge);
   std::vector<Trial> walk(const Method& method, double ridge);
   void score(Trial& run, const Labels& labels) const;
@@ -77,6 +87,7 @@ class TaskRunner {
   const Split& split_;
   FitPath fits_;
   std::map<Key, std::vector<Trial>> paths_;
+  std::map<MetricChoice, std::pair<Model, double>> class_models_;  // and their seconds
 };
 
 Problem problem_of(const Split& split) {
@@ -105,16 +116,47 @@ void TaskRunner::score(Trial& run, const Labels& labels) const {
   run.test_accuracy = evaluate(labels.tail(test.size()), test.labels).accuracy();
 }
 
-Trial TaskRunner::without_adaptation() const {
+Matrix both_halves(const Split& split) {
+  Matrix targets(split.train.size() + split.test.size(), split.train.dimension());
+  targets << split.train.points, split.test.points;
+  return targets;
+}
+
+Trial TaskRunner::source_only(const Method& method) const {
   const auto start = Clock::now();
   Trial run;
   run.lambda = run.ridge = none;
-  const Scaler scaler = fit_scaler(settings_.options.preprocess, split_.source, split_.train);
-  Matrix targets(split_.train.size() + split_.test.size(), split_.train.dimension());
-  targets << split_.train.points, split_.test.points;
-  score(run, nearest_labels(scaler.apply(split_.source.points), split_.source.labels,
-                            scaler.apply(targets), settings_.prediction.neighbours));
+  score(run, baseline_labels(method.baseline, problem_of(split_), both_halves(split_),
+                             one_thread(settings_.options), settings_.prediction.neighbours));
   run.seconds = seconds_since(start);
+  return run;
+}
+
+// One fit answers by every rule.
+Trial TaskRunner::class_aware(const Method& method) {
+  const auto start = Clock::now();
+  auto found = class_models_.find(method.metric);
+  if (found == class_models_.end()) {
+    Options options = one_thread({.method = remblai::Method::class_aware});
+    options.metric = method.metric;
+    options.preprocess = settings_.options.preprocess;
+    options.classes = settings_.options.classes;
+    Model model = fit(problem_of(split_), options, [this](const Progress&) { return !stop_(); });
+    if (model.status.outcome == Outcome::stopped) throw Stopped();
+    const double seconds = seconds_since(start);
+    found = class_models_.emplace(method.metric, std::pair(std::move(model), seconds)).first;
+  }
+  const Model& model = found->second.first;
+  Trial run;
+  run.lambda = model.options.lambda;
+  run.ridge = model.options.ridge;
+  run.outcome = model.status.outcome;
+  const auto answer = Clock::now();
+  if (run.outcome != Outcome::diverged)
+    score(run, predict(model, both_halves(split_), {.rule = method.rule}));
+  for (const Step& step : model.history) run.passes += step.inner_iterations;
+  run.steps = static_cast<int>(model.history.size());
+  run.seconds = found->second.second + seconds_since(answer);
   return run;
 }
 
@@ -156,15 +198,17 @@ std::vector<Trial> TaskRunner::runs(const Method& method) {
   if (method.metric == MetricChoice::identity) ridges = {0};
   if (method.tunes_ridge) ridges = tuned_ridges(method, settings_);
   std::vector<Trial> runs;
-  if (method.kind == Kind::no_transport) {
-    runs = {without_adaptation()};
+  if (method.kind == Kind::source_only) {
+    runs = {source_only(method)};
+  } else if (method.kind == Kind::class_aware) {
+    runs = {class_aware(method)};
   } else {
     for (const double ridge : ridges)
       for (const Trial& run : path(method, ridge)) runs.push_back(run);
   }
   for (Trial& run : runs) {
     run.method = method.key;
-    if (method.metric == MetricChoice::identity) run.ridge = none;
+    if (method.metric == MetricChoice::identity) run.ridge = none;  // it has no metric step
   }
   std::max_element(runs.begin(), runs.end(), [](const Trial& a, const Trial& b) {
     return a.train_accuracy < b.train_accuracy;

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "remblai/baseline.h"
 #include "remblai/model.h"
 #include "remblai/predict.h"
 #include "split.h"
 
 namespace remblai::experiments {
 
-enum class Kind { no_transport, exact, entropic };
+enum class Kind { source_only, exact, entropic, class_aware };
 
 struct Method {
   const char* key;    ///< on the command line and in files
@@ -23,6 +24,11 @@ struct Method {
   MetricChoice metric = MetricChoice::identity;
   PriorChoice prior = PriorChoice::identity;
   bool tunes_ridge = false;  ///< along Settings::ridges, not at the ridge of the options
+  Baseline baseline = Baseline::nearest;  ///< of the kind source_only
+  Rule rule = Rule::head;                 ///< of the kind class_aware
+
+  /// Its settings are chosen with the labels of the training half of the target.
+  bool sees_labels() const { return kind == Kind::entropic; }
 };
 
 /// In the order of the tables.
@@ -37,7 +43,9 @@ struct Settings {
   /// Tried by the methods that tune theirs, descending; a learned metric tries that of the options
   /// too.
   std::vector<double> ridges;
-  Options options;  ///< of every fit; lambda, metric, prior and threads are not read
+  /// Of every fit; lambda, metric, prior and threads are not read. Class-aware fits have their
+  /// own defaults, and read preprocessing and class options alone.
+  Options options;
   PredictOptions prediction;
 };
 

@@ -46,16 +46,8 @@ std::vector<Index> target_counts(int skew, int digit) {
   return counts;
 }
 
-}  // namespace
-
-Mnist read_mnist(const std::string& folder) {
-  return {read(folder, "t10k"), read(folder, "train")};
-}
-
-Split draw_mnist(const Mnist& data, int skew, int digit, int seed) {
-  Draw draw({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(skew),
-             static_cast<std::uint32_t>(digit)});
-  const std::vector<Index> counts = target_counts(skew, digit);
+// 50 source points of each digit, and so many target points of each, twice.
+Split draw_counts(const Mnist& data, const std::vector<Index>& counts, Draw& draw) {
   std::map<std::int64_t, std::vector<Index>> source = rows_by_class(data.source);
   std::map<std::int64_t, std::vector<Index>> target = rows_by_class(data.target);
   std::vector<Index> chosen, train, test;
@@ -68,6 +60,34 @@ Split draw_mnist(const Mnist& data, int skew, int digit, int seed) {
     test.insert(test.end(), both.begin() + count, both.end());
   }
   return {rows_of(data.source, chosen), rows_of(data.target, train), rows_of(data.target, test)};
+}
+
+}  // namespace
+
+Mnist read_mnist(const std::string& folder) {
+  return {read(folder, "t10k"), read(folder, "train")};
+}
+
+Split draw_mnist(const Mnist& data, int skew, int digit, int seed) {
+  Draw draw({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(skew),
+             static_cast<std::uint32_t>(digit)});
+  return draw_counts(data, target_counts(skew, digit), draw);
+}
+
+Split draw_mnist_without(const Mnist& data, int absent, int number, int seed) {
+  constexpr std::uint32_t apart = 1000;  // from every skew
+  Draw draw({static_cast<std::uint32_t>(seed), apart + static_cast<std::uint32_t>(absent),
+             static_cast<std::uint32_t>(number)});
+  std::vector<Index> all(digits);
+  std::iota(all.begin(), all.end(), 0);
+  const Index left = digits - absent;
+  std::vector<Index> present = draw.choose(all, left, "digits");
+  std::sort(present.begin(), present.end());
+  std::vector<Index> counts(digits, 0);
+  for (Index k = 0; k < left; ++k)
+    counts[static_cast<std::size_t>(present[static_cast<std::size_t>(k)])] =
+        target_size / left + (k < target_size % left ? 1 : 0);
+  return draw_counts(data, counts, draw);
 }
 
 }  // namespace remblai::experiments

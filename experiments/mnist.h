@@ -21,4 +21,8 @@ Mnist read_mnist(const std::string& folder);
 /// first.
 Split draw_mnist(const Mnist& data, int skew, int digit, int seed);
 
+/// The same, but `absent` of the digits have no target point and the others share it evenly. Which,
+/// is drawn for each number of a draw.
+Split draw_mnist_without(const Mnist& data, int absent, int number, int seed);
+
 }  // namespace remblai::experiments

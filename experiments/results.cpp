@@ -89,6 +89,33 @@ void for_each_run(const Experiment& experiment, const Journal& journal, Visitor&
     for (const Trial& run : *journal.find(task)) visit(task, run);
 }
 
+// How far the class-aware method is ahead of each other one, on the same draws.
+std::vector<std::string> paired_differences(const Experiment& experiment, const Settings& settings,
+                                            const Journal& journal) {
+  std::vector<std::string> sentences;
+  const std::string ours = "class-aware";
+  const auto& keys = settings.methods;
+  if (std::find(keys.begin(), keys.end(), ours) == keys.end() || experiment.tasks.size() < 2)
+    return sentences;
+  std::vector<std::string> parts;
+  for (const std::string& key : keys) {
+    if (key == ours) continue;
+    std::vector<double> differences;
+    for (const Task& task : experiment.tasks) {
+      const std::vector<Trial>& runs = *journal.find(task);
+      differences.push_back(100 * (chosen_run(runs, ours).test_accuracy -
+                                   chosen_run(runs, key).test_accuracy));
+    }
+    const Cell cell = cell_of(differences);
+    parts.push_back(fmt::format("{} {:+.2f} ± {:.2f}", method_named(key).title, cell.mean,
+                                cell.error.value_or(0)));
+  }
+  sentences.push_back(fmt::format(
+      "Class-aware minus each other column, over the same {}: {}.",
+      in_words(static_cast<int>(experiment.tasks.size()), "draw"), fmt::join(parts, "; ")));
+  return sentences;
+}
+
 std::vector<std::string> notes_on(const Experiment& experiment, const Settings& settings,
                                   const Journal& journal) {
   std::vector<std::string> notes{
@@ -103,9 +130,15 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
     ridge_tuned.push_back(method.title);
     learned_tuned = learned_tuned || method.metric == MetricChoice::learned;
   }
+  std::vector<std::string> blind;
+  for (const std::string& key : settings.methods)
+    if (!method_named(key).sees_labels()) blind.push_back(method_named(key).title);
+  if (!blind.empty())
+    notes.push_back(fmt::format("These columns never see a target label: {}.",
+                                fmt::join(blind, "; ")));
   if (lambda_tuned)
     notes.push_back(fmt::format(
-        "lambda is chosen for each task by the accuracy on the training half of the target, as in "
+        "In the other columns lambda is chosen for each task by the accuracy on the training half of the target, as in "
         "the paper: this uses target labels, which a user does not have. It is one of {} x the "
         "mean cost between the centred clouds under the first metric; of equally good values the "
         "largest.",
@@ -132,6 +165,8 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
   });
   if (fits > 0)
     notes.push_back(fmt::format("{} of {} converged.", fits - unfinished, in_words(fits, "fit")));
+  for (std::string& sentence : paired_differences(experiment, settings, journal))
+    notes.push_back(std::move(sentence));
   if (!experiment.published_note.empty()) notes.push_back(experiment.published_note);
   for (const std::string& sentence : experiment.missing)
     notes.push_back("Not run: " + sentence + ".");

@@ -40,9 +40,14 @@ MatrixIn points_from(const nb::object& values) {
 std::tuple<Model, nb::object> fit_model(
     const MatrixIn& source, const MatrixIn& target, const std::optional<LabelsIn>& source_labels,
     const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
-    const std::optional<VectorIn>& target_weights, const std::vector<std::string>& features,
-    const nb::dict& keywords, nb::object callback, const Model* start) {
+    const std::optional<VectorIn>& target_weights, const std::optional<LabelsIn>& known_labels,
+    const std::vector<std::string>& features, const nb::dict& keywords, nb::object callback,
+    const Model* start) {
   const Options options = options_from(keywords);
+  if (known_labels && options.method != Method::class_aware)
+    throw Error({.field = "known-labels",
+                 .problem = "they are of no use to the method paper",
+                 .remedy = "give the $method class-aware"});
   Watch watch(std::move(callback));
   Model model = unlocked([&] {
     Problem problem;
@@ -51,17 +56,18 @@ std::tuple<Model, nb::object> fit_model(
     problem.target = {read(target), value_or_empty<Labels>(target_labels),
                       value_or_empty<Vector>(target_weights)};
     problem.features = features;
+    problem.known_labels = value_or_empty<Labels>(known_labels);
     return fit(
         problem, options, [&](const Progress& progress) { return watch(progress); }, start);
   });
   return {std::move(model), watch.error()};
 }
 
-// A read-only view of one array of a model.
-template <class Select>
+// A read-only view of one array of a model, or of its classes.
+template <class Owner = Model, class Select>
 auto array_of(Select select) {
-  return [select](nb::handle_t<Model> self) {
-    return view(select(nb::cast<const Model&>(self)), self);
+  return [select](nb::handle_t<Owner> self) {
+    return view(select(nb::cast<const Owner&>(self)), self);
   };
 }
 
@@ -99,12 +105,17 @@ void bind_evaluate(nb::module_& core) {
       "predicted"_a, "truth"_a, "(scored, correct, unknown); a true label of -1 is unknown");
   core.def(
       "check_prediction",
-      [](Index labelled, const nb::kwargs& keywords) {
-        prediction_from(keywords).validate(labelled);
+      [](Index labelled, bool class_aware, const nb::kwargs& keywords) {
+        const PredictOptions options = prediction_from(keywords);
+        options.validate(labelled);
+        Model model;  // what the rule asks of one
+        model.source.labels = Labels::Zero(labelled);
+        if (class_aware) model.classes.emplace();
+        rule_for(model, options.rule);
       },
-      "labelled"_a, "options"_a,
-      nb::sig("def check_prediction(labelled: int, **options: object) -> None"),
-      "raises unless so many labelled points can answer");
+      "labelled"_a, "class_aware"_a, "options"_a,
+      nb::sig("def check_prediction(labelled: int, class_aware: bool, **options: object) -> None"),
+      "raises unless a model of so many labelled points can answer");
 }
 
 void bind_predictor(nb::module_& core) {
@@ -133,9 +144,51 @@ void bind_predictor(nb::module_& core) {
           "points"_a, "(classes, probabilities), one column a class");
 }
 
+void bind_class_model(nb::module_& core) {
+  const auto array = [](auto select) { return array_of<ClassModel>(select); };
+  nb::class_<ClassModel>(core, "ClassModel",
+                         "What a class-aware fit knows of the classes. Arrays are read-only views; "
+                         "entries and rows follow `classes`.")
+      .def_prop_ro("classes", array([](auto& c) -> auto& { return c.classes; }),
+                   "labels of the source, ascending")
+      .def_prop_ro("source_shares", array([](auto& c) -> auto& { return c.source_shares; }),
+                   "share of each class in the source, by weight")
+      .def_prop_ro("shares", array([](auto& c) -> auto& { return c.shares; }),
+                   "share of each class in the target, estimated or given")
+      .def_prop_ro(
+          "reliability", [](const ClassModel& c) { return c.reliability; },
+          "between 0 and 1: the smallest of left_out and every round trip, in which a classifier "
+          "of the guessed target labels labels the source; the labels are doubtful below 0.8")
+      .def_prop_ro(
+          "left_out", [](const ClassModel& c) { return c.left_out; },
+          "leave-one-out accuracy of the first classifier on the source")
+      .def_prop_ro(
+          "translated", [](const ClassModel& c) { return c.translated; },
+          "the source was first moved onto the mean of the target")
+      .def_prop_ro(
+          "cautious", [](const ClassModel& c) { return c.cautious; },
+          "shares were held near those of the source")
+      .def_prop_ro(
+          "common_trust", [](const ClassModel& c) { return c.common_trust; },
+          "between 0 and 1: how much of the common move is kept")
+      .def_prop_ro("trust", array([](auto& c) -> auto& { return c.trust; }),
+                   "between 0 and 1: how much of each class's own move is kept")
+      .def_prop_ro("move_lengths", array([](auto& c) -> auto& { return c.move_lengths; }),
+                   "length of each class's move, in units of the spread within classes")
+      .def_prop_ro("moves", array([](auto& c) -> auto& { return c.moves; }),
+                   "what is added to the source points of each class, preprocessed, K x d")
+      .def_prop_ro("opinions", array([](auto& c) -> auto& { return c.opinions; }),
+                   "what the plan was told of each target point, n x K; rows sum to 1")
+      .def("__repr__", [](const ClassModel& c) {
+        return fmt::format("<remblai.ClassModel: {} classes; reliability {:.3f}>", c.classes.size(),
+                           c.reliability);
+      });
+}
+
 }  // namespace
 
 void bind_model(nb::module_& core) {
+  bind_class_model(core);
   nb::class_<Model>(core, "Model",
                     "What fit returns. Arrays are read-only views; their names are those of the "
                     "model file.")
@@ -159,6 +212,11 @@ void bind_model(nb::module_& core) {
                    "F, r x r; None: the identity")
       .def_prop_ro("scaler_mean", array_or_none([](auto& m) -> auto& { return m.scaler.mean; }))
       .def_prop_ro("scaler_scale", array_or_none([](auto& m) -> auto& { return m.scaler.scale; }))
+      .def_prop_ro("scaler_target_mean",
+                   array_or_none([](auto& m) -> auto& { return m.scaler.target_mean; }),
+                   "of the target, where each domain has its own; None: the same")
+      .def_prop_ro("scaler_target_scale",
+                   array_or_none([](auto& m) -> auto& { return m.scaler.target_scale; }))
       .def_prop_ro("metric_length", [](const Model& m) { return m.metric.frame.length; })
       .def_prop_ro("metric_unit", [](const Model& m) { return m.metric.unit; })
       .def_prop_ro("metric_outside", [](const Model& m) { return m.metric.outside; })
@@ -168,6 +226,12 @@ void bind_model(nb::module_& core) {
       .def_prop_ro(
           "ridge", [](const Model& m) { return m.ridge; }, "absolute")
       .def_prop_ro("options", [](const Model& m) { return to_dict(m.options); })
+      .def_prop_ro(
+          "classes",
+          [](const Model& m) -> const ClassModel* { return m.classes ? &*m.classes : nullptr; },
+          nb::rv_policy::reference_internal,
+          nb::for_getter(nb::sig("def classes(self) -> ClassModel | None")),
+          "what a class-aware fit knows of the classes; None for the method paper")
       .def_prop_ro(
           "status", [](const Model& m) { return std::string(name(m.status.outcome)); },
           "converged, iteration-limit, stopped or diverged")
@@ -241,9 +305,21 @@ void bind_model(nb::module_& core) {
           },
           "points"_a, "options"_a,
           nb::sig("def predict(self, points: object, **options: object) -> NDArray[numpy.int64]"),
-          "labels of target points, by nearest neighbours: `neighbours` of them in the "
-          "`knn_metric` "
-          "\"model\" or \"euclidean\"")
+          "labels of target points. The `rule` \"head\" is the classifier of a class-aware fit, "
+          "\"nearest\" asks `neighbours` among the mapped source points, in the `knn_metric` "
+          "\"model\" or \"euclidean\", and \"propagate\" goes through the plan. \"auto\" is the "
+          "head where there is one, unless an option of \"nearest\" is given; else \"nearest\"")
+      .def(
+          "predict_proba",
+          [](const Model& m, const nb::object& values, const nb::kwargs& keywords) {
+            const PredictOptions options = prediction_from(keywords);
+            const MatrixIn points = points_from(values);
+            return give(unlocked([&] { return probabilities(m, read(points), options); }));
+          },
+          "points"_a, "options"_a,
+          nb::sig("def predict_proba(self, points: object, **options: object) -> tuple"),
+          "(classes, probabilities), one column a class: calibrated ones of the head, or shares of "
+          "the neighbours' votes or of the mass that the plan sends. Keywords are those of predict")
       .def(
           "propagate",
           [](const Model& m, const nb::object& values) {
@@ -273,8 +349,9 @@ void bind_model(nb::module_& core) {
   bind_evaluate(core);
   core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
-           "target_weights"_a = nb::none(), "features"_a = std::vector<std::string>(),
-           "options"_a = nb::dict(), "callback"_a = nb::none(), "start"_a = nb::none(),
+           "target_weights"_a = nb::none(), "known_labels"_a = nb::none(),
+           "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
+           "callback"_a = nb::none(), "start"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
   core.def(
       "load",

@@ -61,6 +61,10 @@ NB_MODULE(_core, core) {
       "field"_a, "value"_a, "problem"_a, "remedy"_a, "names"_a = Names(),
       "a message in words, with `names` in place of keywords");
   core.def("options", describe_options, "every option of fit: name, default, choices, help");
+  core.def(
+      "resolved_options", [](const nb::dict& keywords) { return to_dict(options_from(keywords)); },
+      "keywords"_a,
+      "every option with its value, where these are given; the rest is as the method has it");
   core.def("prediction_options", describe_prediction, "the same for Model.predict");
   core.def(
       "write_text",

@@ -19,8 +19,9 @@ namespace remblai::python {
 namespace {
 
 /// Names whose keyword is another word.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> words{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> words{{
     {"lambda", "lambda_"},
+    {"known-labels", "known_labels"},
     {"source-labels", "ys"},
     {"source-weights", "source_weights"},
     {"target-labels", "yt"},
@@ -64,13 +65,15 @@ Enum enum_from(const std::string& option, nb::handle value, const char* or_else 
                .problem = "is not one of " + known + or_else});
 }
 
+// Class shares come as one row, which the package makes of what it was given.
 template <class Enum>
 void assign(const std::string& option, nb::handle value, ChoiceOrMatrix<Enum>& field) {
+  constexpr bool shares = std::is_same_v<Enum, SharesChoice>;
   MatrixIn matrix;
   if (nb::try_cast<MatrixIn>(value, matrix))
     field = Matrix(read(matrix));
   else
-    field = enum_from<Enum>(option, value, ", nor a matrix");
+    field = enum_from<Enum>(option, value, shares ? ", nor one number a class" : ", nor a matrix");
 }
 
 template <class Field>
@@ -93,13 +96,21 @@ void assign(const std::string& option, nb::handle value, Field& field) {
   }
 }
 
+bool left_to_the_method(double value) {
+  return value == by_method;
+}
+bool left_to_the_method(int value) {
+  return value == steps_by_method;
+}
+
+// None for a number that is left to the method.
 template <class Field>
 nb::object to_object(const Field& field) {
   if constexpr (!std::is_arithmetic_v<Field>) {
     const std::string_view text = name(field);
     return nb::str(text.data(), text.size());
   } else {
-    return nb::cast(field);
+    return left_to_the_method(field) ? nb::none() : nb::cast(field);
   }
 }
 
@@ -138,6 +149,11 @@ void raise_refused(const Message& message) {
 
 namespace {
 
+// None stands for the default.
+bool is_given(const nb::dict& keywords, const nb::str& key) {
+  return keywords.contains(key) && !nb::object(keywords[key]).is_none();
+}
+
 template <class OptionsType>
 OptionsType from_keywords(const nb::dict& keywords) {
   OptionsType options;
@@ -146,8 +162,7 @@ OptionsType from_keywords(const nb::dict& keywords) {
     const std::string name = keyword(option);
     const nb::str key(name.c_str());
     known.append(key);
-    if (!keywords.contains(key)) return;
-    assign(option, keywords[key], field);
+    if (is_given(keywords, key)) assign(option, keywords[key], field);
   });
   nb::module_::import_("remblai._checks").attr("require_known")(keywords, known);
   return options;
@@ -180,13 +195,24 @@ Options options_from(const nb::dict& keywords) {
   return from_keywords<Options>(keywords);
 }
 
+// What belongs to one rule asks for that rule, as on the command line.
 PredictOptions prediction_from(const nb::dict& keywords) {
-  return from_keywords<PredictOptions>(keywords);
+  PredictOptions options = from_keywords<PredictOptions>(keywords);
+  for (const char* option : {"neighbours", "knn-metric"}) {
+    if (!is_given(keywords, nb::str(keyword(option).c_str()))) continue;
+    if (options.rule == Rule::automatic) options.rule = Rule::nearest;
+    if (options.rule != Rule::nearest)
+      throw Error({.field = option,
+                   .problem = "has no meaning for the rule " + std::string(name(options.rule)),
+                   .remedy = "leave it out, or give the $rule nearest"});
+  }
+  return options;
 }
 
 nb::dict to_dict(const Options& options) {
   nb::dict all;
-  for_each_option(options, [&](const char* option, const auto& field, const char*) {
+  const Options whole = options.resolved();
+  for_each_option(whole, [&](const char* option, const auto& field, const char*) {
     all[keyword(option).c_str()] = to_object(field);
   });
   return all;

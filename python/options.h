@@ -32,15 +32,20 @@ Spelling in_sentences(const Names& names = {});
 /// Raises remblai._checks.Refused, a ValueError that carries the parts of the message.
 void raise_refused(const Message& message);
 
-/// Options from keywords; what is not given keeps its default. Throws Error for a value of the
-/// wrong type, and raises TypeError for a keyword that does not exist, naming the nearest.
+/// Options from keywords; what is not given, or None, keeps its default. Throws Error for a value
+/// of the wrong type, and raises TypeError for a keyword that does not exist, naming the nearest.
 Options options_from(const nb::dict& keywords);
+
+/// The same. An option of the nearest-neighbour rule asks for this rule; Error where another was
+/// given.
 PredictOptions prediction_from(const nb::dict& keywords);
 
-/// Every option as keyword -> value; a matrix in place of a choice is "given".
+/// Every option as keyword -> value, with nothing left to the method; a matrix in place of a choice
+/// is "given".
 nb::dict to_dict(const Options& options);
 
-/// One dict an option: name, default, choices (a tuple, or None) and help.
+/// One dict an option: name, default (None where it is left to the method), choices (a tuple, or
+/// None) and help.
 nb::list describe_options();     ///< of a fit
 nb::list describe_prediction();  ///< of a prediction
 

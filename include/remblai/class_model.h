@@ -43,10 +43,15 @@ struct REMBLAI_API ClassModel {
   double left_out = 0;      ///< leave-one-out accuracy of the first classifier on the source
   bool translated = false;  ///< the source was first moved onto the mean of the target
   bool cautious = true;     ///< shares were held near those of the source
+  /// How far the source is from the target under each explanation, cautious and bold without a
+  /// translation, then with one (squared maximum mean discrepancies); NaN where it was not tried.
+  Vector discrepancies;
 
   double common_trust = 0;  ///< t0 in [0, 1]: how much of the common move is kept
   Vector trust;             ///< t_k in [0, 1]: how much of each class's own move is kept
-  Vector move_lengths;      ///< |move of the class|, in units of the spread within classes
+  /// How far each class was moved, the translation included, in units of the spread within classes:
+  /// the root mean square distance of source points to their class mean.
+  Vector move_lengths;
 
   Matrix plan_moves;  ///< what was added to the source points of a class for the last plan, K x d
   Matrix moves;       ///< the same for the head, after the last plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "remblai/api.h"
+#include "remblai/baseline.h"
 #include "remblai/class_model.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"

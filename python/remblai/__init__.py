@@ -11,13 +11,14 @@ and `exact` solve one transport problem, `remblai.spd` has the geometry of posit
 from typing import Any
 
 from . import spd
-from ._core import Model, mnist_sample
+from ._core import ClassModel, Model, mnist_sample
 from ._core import version as __version__
 from ._estimators import GroundMetricClassifier, GroundMetricTransport
 from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
 from ._sinkhorn import sinkhorn
 
 __all__ = [
+    "ClassModel",
     "GroundMetricClassifier",
     "GroundMetricTransport",
     "Model",

@@ -26,39 +26,71 @@ NAMES = {
     "tolerance": "inner_tol",
     "threads": "n_threads",
     "neighbours": "n_neighbors",
+    "known_labels": "yt_known",
 }
 #: Options that keep their name.
-SAME = ("prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "acceleration", "seed")
+SAME = (
+    "method", "prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "acceleration",
+    "opinion", "smoothing", "kernel_width", "share_prior", "translation", "caution", "target_shares",
+    "landmarks", "seed",
+)  # fmt: skip
+#: Below this, labels of the target are doubtful.
+RELIABLE = 0.8
 
 PARAMETERS = """
-    reg_e : float
+    method : {"class-aware", "paper"}
+        "class-aware" learns plan, metric and class shares with a classifier of the source, and needs
+        labels there. "paper" is Algorithm 1 as published. Each has its own defaults for `reg_e`, `prior`,
+        `prior_ridge`, `ridge` and `max_iter`, which stand behind None: see `remblai.options(method)`.
+    reg_e : float or None
         Entropy weight. 0 is exact transport.
     relative : bool
-        reg_e is a multiple of the mean cost between the centred clouds under the first metric; else it
-        is in units of the cost.
+        reg_e is a multiple of the mean cost, between the centred clouds under the first metric or, class-
+        aware, between the moved clouds of each step; else it is in units of the cost.
     norm : {None, "mean", "median", "max"}
-        When given, `relative` is not read. "median" and "max": reg_e is a multiple of this cost under
-        the first metric; POT divides its costs by it, which is the same. "mean" is the unit of
-        `relative`, where each cloud is measured from its own mean.
+        When given, `relative` is not read. "median" and "max", of the method "paper" alone: reg_e is a
+        multiple of this cost under the first metric; POT divides its costs by it, which is the same.
+        "mean" is the unit of `relative`, where each cloud is measured from its own mean.
     metric : {"learned", "identity", "w", "w-inverse"} or array of shape (d, d)
         Learned, or fixed: w is X'X + Z'Z. "sqeuclidean", POT's name, is "identity".
-    prior : {"identity", "w", "w-inverse"} or array of shape (d, d)
-        D, towards which the metric is drawn.
-    prior_ridge : float
-        Ridge that makes w definite, times trace(w)/d.
+    prior : {"auto", "identity", "w", "w-inverse", "spread"} or array of shape (d, d)
+        D, towards which the metric is drawn. "spread" is the mean covariance of the two domains.
+    prior_ridge : float or None
+        Ridge that makes w definite, times trace(w)/d; the same for "spread", times its own unit.
     t : float
         Weight of the geodesic, 1/2 in the paper.
-    ridge : float
+    ridge : float or None
         Ridge on the second moment of displacements, times its mean eigenvalue. As it grows, the metric
         tends to the Euclidean one.
-    max_iter : int
-        Most outer steps.
+    max_iter : int or None
+        Most outer steps. The class-aware method makes exactly so many.
     tol : float
         A step that changes squared distances by less than this share is the last.
     inner_tol : float
         L1 error of both marginals of the plan.
-    preprocess : {"none", "l2", "zscore"}
-        What happens to the points first. After l2 mapped points are those of points of length 1.
+    preprocess : {"none", "l2", "zscore", "centre", "standardise", "hellinger"}
+        What happens to the points first: unit length; columns to mean 0 and deviation 1 over both
+        domains; each domain to its own mean, or to its own standard scores; square roots of the shares
+        of a histogram. Mapped points have length 1 after l2 and are shares after hellinger.
+    opinion : float
+        Class-aware: weight of the classifier's opinion in the cost of the plan, in units of reg_e.
+    smoothing : float
+        Class-aware: ridge of the kernel classifiers.
+    kernel_width : float
+        Class-aware: width of the Gaussian kernels, times the mean cost; half of it and twice as much are
+        tried too.
+    share_prior : float
+        Class-aware: points that every class of the target is given beforehand.
+    translation : {"auto", "no", "yes"}
+        Class-aware: whether the source is first moved onto the mean of the target.
+    caution : {"auto", "cautious", "bold"}
+        Class-aware: whether class shares stay near those of the source where the classifier is not
+        reliable.
+    target_shares : {"estimated", "source", "uniform"} or array of shape (classes,)
+        Class-aware: class shares of the target, estimated or known; an array follows the labels of the
+        source in ascending order.
+    landmarks : int
+        Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for all.
     solver, precision, acceleration, seed
         As in the command line: see `remblai.options()`.
     n_threads : int
@@ -85,7 +117,17 @@ ATTRIBUTES = """
     cost_ : float
         <plan, cost> at the end.
     n_iter_ : int
-        Outer steps made."""
+        Outer steps made.
+    shares_ : array of shape (classes,)
+        Class-aware: estimated share of each of `classes_` in the target.
+    source_shares_ : array of shape (classes,)
+        Class-aware: the same of the source.
+    reliability_ : float
+        Class-aware: between 0 and 1, found without target labels; labels are doubtful below 0.8, which
+        brings a warning.
+    trust_ : array of shape (classes,)
+        Class-aware: how much of the move of each class by itself is kept, between 0 (its share alone
+        changed) and 1."""
 
 
 class GroundMetric(BaseEstimator):
@@ -124,6 +166,12 @@ class GroundMetric(BaseEstimator):
         if self.status_ != "converged":
             reason = self.model_.reason_with(NAMES)
             _checks.warn(f"{self.status_}: {reason}", ConvergenceWarning)
+        classes = self.model_.classes
+        if classes is not None and classes.reliability < RELIABLE:
+            _checks.warn(
+                f"the labels of the target are doubtful, because reliability_ is {classes.reliability:.2f}, "
+                f"below {RELIABLE}: compare some of them with true labels, or give a few by yt_known"
+            )
 
     def _columns(self, values: Any, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""
@@ -152,6 +200,13 @@ class GroundMetric(BaseEstimator):
                 f"norm: '{self.norm}' is not one of mean, median, max; a cost that is not a "
                 "multiple of the squared distance has no metric to learn"
             )
+        if self.method == "class-aware":
+            raise ValueError(
+                f"norm: '{self.norm}' does not go with the class-aware method, in which every step has a "
+                "unit of its own; give norm='mean', or method='paper'"
+            )
+        if keywords["lambda_"] is None:
+            keywords["lambda_"] = _core.resolved_options({})["lambda_"]
         weight = keywords["lambda_"]
         if not isinstance(weight, (int, float, np.number)) or not weight > 0:
             return None  # it is 0, or the library says what is wrong with it
@@ -178,6 +233,33 @@ class GroundMetric(BaseEstimator):
         self._made: dict[str, Any] = {}
 
     # ---- answers
+
+    @property
+    def shares_(self) -> _checks.Float:
+        """The share of each class in the target, as a class-aware fit estimates it."""
+        return self._of_classes("shares")
+
+    @property
+    def source_shares_(self) -> _checks.Float:
+        """The share of each class in the source."""
+        return self._of_classes("source_shares")
+
+    @property
+    def reliability_(self) -> float:
+        """Between 0 and 1: the smallest of the leave-one-out accuracy on the source and every round
+        trip, in which a classifier of the guessed target labels labels the source."""
+        return self._of_classes("reliability")
+
+    @property
+    def trust_(self) -> _checks.Float:
+        """How much of the move of each class by itself is kept, between 0 and 1."""
+        return self._of_classes("trust")
+
+    def _of_classes(self, name: str) -> Any:
+        check_is_fitted(self, "model_")
+        if self.model_.classes is None:
+            raise AttributeError(f"{name}_: a fit with method='class-aware' has it")
+        return getattr(self.model_.classes, name)
 
     @property
     def coupling_(self) -> _checks.Float:

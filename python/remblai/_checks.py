@@ -74,6 +74,14 @@ def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
     return checked
 
 
+def shares(values: ArrayLike, name: str) -> Float:
+    """One number a class, as the one row that the compiled module reads."""
+    checked = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+    if checked.ndim != 1:
+        raise ValueError(f"{name}: an array of shape {checked.shape}; give one number a class")
+    return np.ascontiguousarray(checked[None, :])
+
+
 def labels(
     values: ArrayLike | None, count: int, name: str, *, unknown: bool = False
 ) -> NDArray[np.int64] | None:
@@ -151,6 +159,7 @@ _SAME = (
     ("neighbours", "n_neighbors", "k"),
     ("seed", "random_state"),
     ("base_estimator", "estimator"),
+    ("known_labels", "yt_known"),
 )
 
 

@@ -1,5 +1,5 @@
 """The estimators: GroundMetricTransport in the manner of POT, GroundMetricClassifier in that of
-scikit-learn. Defaults are those of the library."""
+scikit-learn. Defaults are those of the library, but the classifier is class-aware."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _checks, _core, _metric
+from . import _checks, _core, _labels, _metric
 from ._base import ATTRIBUTES, NAMES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS, PREDICTION
 
@@ -44,21 +43,30 @@ class GroundMetricTransport(GroundMetric):
     @_checks.known_keywords
     def __init__(
         self,
-        reg_e: float = DEFAULTS["lambda_"],
+        reg_e: float | None = DEFAULTS["lambda_"],
         *,
+        method: str = DEFAULTS["method"],
         relative: bool = True,
         norm: str | None = None,
         metric: Any = DEFAULTS["metric"],
         prior: Any = DEFAULTS["prior"],
-        prior_ridge: float = DEFAULTS["prior_ridge"],
+        prior_ridge: float | None = DEFAULTS["prior_ridge"],
         t: float = DEFAULTS["geodesic"],
-        ridge: float = DEFAULTS["ridge"],
-        max_iter: int = DEFAULTS["steps"],
+        ridge: float | None = DEFAULTS["ridge"],
+        max_iter: int | None = DEFAULTS["steps"],
         tol: float = DEFAULTS["outer_tolerance"],
         inner_tol: float = DEFAULTS["tolerance"],
         out_of_sample_map: str = "continuous",
         distribution_estimation: Callable[[Any], Any] | None = None,
         preprocess: str = DEFAULTS["preprocess"],
+        opinion: float = DEFAULTS["opinion"],
+        smoothing: float = DEFAULTS["smoothing"],
+        kernel_width: float = DEFAULTS["kernel_width"],
+        share_prior: float = DEFAULTS["share_prior"],
+        translation: str = DEFAULTS["translation"],
+        caution: str = DEFAULTS["caution"],
+        target_shares: Any = DEFAULTS["target_shares"],
+        landmarks: int = DEFAULTS["landmarks"],
         solver: str = DEFAULTS["solver"],
         precision: str = DEFAULTS["precision"],
         acceleration: str = DEFAULTS["acceleration"],
@@ -68,6 +76,7 @@ class GroundMetricTransport(GroundMetric):
         verbose: bool = False,
     ) -> None:
         self.reg_e = reg_e
+        self.method = method
         self.relative = relative
         self.norm = norm
         self.metric = metric
@@ -81,6 +90,14 @@ class GroundMetricTransport(GroundMetric):
         self.out_of_sample_map = out_of_sample_map
         self.distribution_estimation = distribution_estimation
         self.preprocess = preprocess
+        self.opinion = opinion
+        self.smoothing = smoothing
+        self.kernel_width = kernel_width
+        self.share_prior = share_prior
+        self.translation = translation
+        self.caution = caution
+        self.target_shares = target_shares
+        self.landmarks = landmarks
         self.solver = solver
         self.precision = precision
         self.acceleration = acceleration
@@ -98,9 +115,12 @@ class GroundMetricTransport(GroundMetric):
         ys: ArrayLike | None = None,
         Xt: ArrayLike | None = None,
         yt: ArrayLike | None = None,
+        yt_known: ArrayLike | None = None,
     ) -> GroundMetricTransport:
-        """Learns plan and metric from Xs and Xt. Labels change neither: whole numbers in `ys` go into
-        the model, for `model_.predict`, and known labels in `yt` (not -1 or NaN) bring a warning."""
+        """Learns plan and metric from Xs and Xt. By the method "paper" labels change neither: whole
+        numbers in `ys` go into the model, for `model_.predict`. The method "class-aware" is fitted with
+        labels of any kind in `ys`, and with those of a few target points in `yt_known`, one for each
+        target point: NaN, None or -1 where it is not known. Known labels in `yt` bring a warning."""
         self._way()
         source, target = _checks.points(Xs, "Xs", copy=True), _checks.points(Xt, "Xt", copy=True)
         _checks.same_features(source, target)
@@ -108,18 +128,29 @@ class GroundMetricTransport(GroundMetric):
         self._columns(Xt)
         if ys is not None:
             ys = _checks.of_points(ys, len(source), "ys")
+        coded = None
+        if yt_known is not None or self.method == "class-aware":
+            if ys is None:
+                raise ValueError("ys: the class-aware method needs a label for each source point; pass ys=")
+            coded = _labels.coded(ys, "ys", yt_known, len(target))
+            ys = coded.source
+        elif ys is not None:
             ys = _checks.labels(ys, len(source), "ys") if ys.dtype.kind in "iub" else None
-        if yt is not None and _known(_checks.of_points(yt, len(target), "yt")).any():
-            _checks.warn("yt is not used: target labels play no part in this method")
+        if yt is not None and _labels.is_known(_checks.of_points(yt, len(target), "yt")).any():
+            _checks.warn("yt is not used: labels of the target to be fitted with are given as yt_known")
         estimate = self.distribution_estimation
         model, error = self._learn(
             source,
             target,
             ys=ys,
+            known_labels=coded and coded.known,
             source_weights=estimate and _checks.weights(estimate(source), len(source), "source weights"),
             target_weights=estimate and _checks.weights(estimate(target), len(target), "target weights"),
         )
         self.xs_, self.xt_ = source, target
+        self.__dict__.pop("classes_", None)
+        if coded is not None:
+            self.classes_ = coded.classes
         self._keep(model)
         self._finish(error)
         return self
@@ -139,9 +170,10 @@ class GroundMetricTransport(GroundMetric):
         ys: ArrayLike | None = None,
         Xt: ArrayLike | None = None,
         yt: ArrayLike | None = None,
+        yt_known: ArrayLike | None = None,
     ) -> NDArray[Any]:
         """fit, then where the source points go."""
-        return self.fit(Xs=Xs, ys=ys, Xt=Xt, yt=yt).transform(Xs=Xs)
+        return self.fit(Xs=Xs, ys=ys, Xt=Xt, yt=yt, yt_known=yt_known).transform(Xs=Xs)
 
     def transform(self, Xs: ArrayLike | None = None) -> NDArray[Any]:
         """Source points into the target domain: those that were fitted, or any others."""
@@ -150,7 +182,7 @@ class GroundMetricTransport(GroundMetric):
             return _checks.like(self.model_.map(), points)
         if self._way() == "continuous":
             return _checks.like(self.model_.map(points), points)
-        return self._moved(points, self.xs_, self.model_.map(), self.model_.source_points)
+        return self._moved(points, "source", self.model_.map(), self.model_.source_points)
 
     def inverse_transform(self, Xt: ArrayLike | None = None) -> NDArray[Any]:
         """Target points into the source domain."""
@@ -159,16 +191,16 @@ class GroundMetricTransport(GroundMetric):
             return _checks.like(self.model_.map_back(), points)
         if self._way() == "continuous":
             return _checks.like(self.model_.map_back(points), points)
-        return self._moved(points, self.xt_, self.model_.map_back(), self.model_.target_points)
+        return self._moved(points, "target", self.model_.map_back(), self.model_.target_points)
 
-    def _moved(self, points: Any, fitted: Any, mapped: Any, prepared: Any) -> NDArray[Any]:
+    def _moved(self, points: Any, role: _metric.Role, mapped: Any, prepared: Any) -> NDArray[Any]:
         """By the displacement of the nearest fitted point, between preprocessed coordinates."""
         model = self.model_
-        # What l2 mapped is in its coordinates already.
-        ends = mapped if model.options["preprocess"] == "l2" else _metric.preprocessed(model, mapped)
-        moves = (ends - prepared)[self._nearest(points, fitted)]
-        moved = _metric.preprocessed(model, _checks.for_core(points)) + moves
-        return _checks.like(_metric.restored(model, moved), points)
+        other: _metric.Role = "target" if role == "source" else "source"
+        moves = _metric.inside(model, mapped, other) - prepared
+        inside = _metric.preprocessed(model, _checks.for_core(points), role)
+        moved = inside + moves[self._nearest(inside, prepared)]
+        return _checks.like(_metric.restored(model, moved, other), points)
 
     def transform_labels(self, ys: ArrayLike) -> _checks.Float:
         """Soft labels of the fitted target points, (n, classes): the share of each class (in ascending
@@ -191,10 +223,12 @@ class GroundMetricTransport(GroundMetric):
         self._columns(values)
         return points
 
-    def _nearest(self, points: Any, fitted: Any) -> NDArray[np.intp]:
-        rows = _batches(points, len(fitted))
-        fitted = _checks.for_core(fitted)
-        return np.concatenate([self.model_.distances(part, fitted).argmin(axis=1) for part in rows])
+    def _nearest(self, inside: Any, prepared: Any) -> NDArray[np.intp]:
+        """Between preprocessed points of one domain; the library compares two, in given coordinates."""
+        a = _metric.restored(self.model_, inside, "source")
+        b = _metric.restored(self.model_, prepared, "target")
+        parts = [self.model_.distances(part, b).argmin(axis=1) for part in _batches(a, len(b))]
+        return np.concatenate(parts)
 
 
 def _base_has(name: str) -> Callable[[Any], bool]:
@@ -211,21 +245,25 @@ def _base_has(name: str) -> Callable[[Any], bool]:
 class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     __doc__ = f"""A classifier for a target domain without labels: `fit(X, y, Xt=Xt)` carries the labels
     of X over to Xt, `predict` answers for any points of the target domain. Without Xt the source is its
-    own target.
+    own target. `GroundMetricClassifier(method="paper")` is the method as published.
 
     Parameters
     ----------
     base_estimator : scikit-learn classifier or None
-        Fitted on the mapped source points. None is the nearest-neighbour rule in the learned metric.
-    n_neighbors : int
-        k of that rule.
-    knn_metric : {{"model", "euclidean"}}
-        Metric of that rule.{PARAMETERS}
+        Fitted on the mapped source points. None answers by the `rule`.
+    rule : {{"auto", "head", "nearest", "propagate"}}
+        "head": the calibrated classifier of a class-aware fit, with source and target points behind it.
+        "nearest": neighbours among the mapped source points. "propagate": through the plan. "auto" is
+        "nearest" where `n_neighbors` or `knn_metric` is given or the method is "paper", else "head".
+    n_neighbors : int or None
+        k of the rule "nearest"; None is 1.
+    knn_metric : {{"model", "euclidean"}} or None
+        Metric of the rule "nearest"; None is "model", the learned one.{PARAMETERS}
 
     Attributes
     ----------{ATTRIBUTES}
     classes_ : array
-        The labels there are.
+        The labels there are, ascending.
     mapped_ : array of shape (m, d)
         The source points, moved into the target domain.
     estimator_ : the fitted base_estimator, or None
@@ -233,31 +271,41 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     Notes
     -----
     In GridSearchCV scikit-learn cuts every fit argument that has as many rows as X into folds with it,
-    so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on), Xt is asked
-    for without `set_fit_request`.
+    so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on), Xt and
+    yt_known are asked for without `set_fit_request`.
     """
 
-    __metadata_request__fit = {"Xt": True}
+    __metadata_request__fit = {"Xt": True, "yt_known": True}
 
     @_checks.known_keywords
     def __init__(
         self,
         base_estimator: Any = None,
         *,
-        n_neighbors: int = PREDICTION["neighbours"],
-        knn_metric: str = PREDICTION["knn_metric"],
-        reg_e: float = DEFAULTS["lambda_"],
+        rule: str = PREDICTION["rule"],
+        n_neighbors: int | None = None,
+        knn_metric: str | None = None,
+        method: str = "class-aware",
+        reg_e: float | None = DEFAULTS["lambda_"],
         relative: bool = True,
         norm: str | None = None,
         metric: Any = DEFAULTS["metric"],
         prior: Any = DEFAULTS["prior"],
-        prior_ridge: float = DEFAULTS["prior_ridge"],
+        prior_ridge: float | None = DEFAULTS["prior_ridge"],
         t: float = DEFAULTS["geodesic"],
-        ridge: float = DEFAULTS["ridge"],
-        max_iter: int = DEFAULTS["steps"],
+        ridge: float | None = DEFAULTS["ridge"],
+        max_iter: int | None = DEFAULTS["steps"],
         tol: float = DEFAULTS["outer_tolerance"],
         inner_tol: float = DEFAULTS["tolerance"],
         preprocess: str = DEFAULTS["preprocess"],
+        opinion: float = DEFAULTS["opinion"],
+        smoothing: float = DEFAULTS["smoothing"],
+        kernel_width: float = DEFAULTS["kernel_width"],
+        share_prior: float = DEFAULTS["share_prior"],
+        translation: str = DEFAULTS["translation"],
+        caution: str = DEFAULTS["caution"],
+        target_shares: Any = DEFAULTS["target_shares"],
+        landmarks: int = DEFAULTS["landmarks"],
         solver: str = DEFAULTS["solver"],
         precision: str = DEFAULTS["precision"],
         acceleration: str = DEFAULTS["acceleration"],
@@ -267,8 +315,10 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         verbose: bool = False,
     ) -> None:
         self.base_estimator = base_estimator
+        self.rule = rule
         self.n_neighbors = n_neighbors
         self.knn_metric = knn_metric
+        self.method = method
         self.reg_e = reg_e
         self.relative = relative
         self.norm = norm
@@ -281,6 +331,14 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.tol = tol
         self.inner_tol = inner_tol
         self.preprocess = preprocess
+        self.opinion = opinion
+        self.smoothing = smoothing
+        self.kernel_width = kernel_width
+        self.share_prior = share_prior
+        self.translation = translation
+        self.caution = caution
+        self.target_shares = target_shares
+        self.landmarks = landmarks
         self.solver = solver
         self.precision = precision
         self.acceleration = acceleration
@@ -290,36 +348,49 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.verbose = verbose
 
     @_checks.all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike, Xt: ArrayLike | None = None) -> GroundMetricClassifier:
-        """Learns plan and metric from the points X, with labels y, to the points Xt, without."""
-        if self.base_estimator is not None and not is_classifier(self.base_estimator):
-            raise ValueError(f"base_estimator: {self.base_estimator!r} is not a classifier")
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        Xt: ArrayLike | None = None,
+        yt_known: ArrayLike | None = None,
+    ) -> GroundMetricClassifier:
+        """Learns plan and metric from the points X, with labels y, to the points Xt, without. Labels of
+        a few target points that may be used are given as `yt_known`, one for each target point: NaN,
+        None or -1 where it is not known. The method "paper" cannot use them."""
         source, labels = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
-        check_classification_targets(labels)
         target = source
         if Xt is not None:
             target = _checks.points(Xt, "Xt")
             _checks.same_features(source, target, "X")
             self._columns(Xt)
-        classes, codes = np.unique(labels, return_inverse=True)
-        # Whole numbers are labels of the model too; others go into it as their places in classes_.
-        whole = classes.dtype.kind in "iub"
-        numbers = _checks.labels(labels if whole else codes, len(labels), "y")
-        if self.base_estimator is None:
-            with _checks.spelled(NAMES):
-                _core.check_prediction(len(labels), **self._prediction())
-        model, error = self._learn(source, target, ys=numbers)
+        coded = _labels.coded(labels, "y", yt_known, len(target))
+        self._check_answers(len(labels))
+        model, error = self._learn(source, target, ys=coded.source, known_labels=coded.known)
         fitted = None
         if self.base_estimator is not None:
             fitted = clone(self.base_estimator).fit(model.map(), labels)
-        self.classes_, self.estimator_, self._whole = classes, fitted, whole
+        self.classes_, self.estimator_, self._whole = coded.classes, fitted, coded.whole
         self._keep(model)
         self._finish(error)
         return self
 
+    def _check_answers(self, count: int) -> None:
+        """Raises unless a fit to so many points can answer as the parameters ask."""
+        if self.base_estimator is None:
+            with _checks.spelled(NAMES):
+                _core.check_prediction(count, self.method == "class-aware", **self._prediction())
+            return
+        if not is_classifier(self.base_estimator):
+            raise ValueError(f"base_estimator: {self.base_estimator!r} is not a classifier")
+        for name, nothing in (("rule", "auto"), ("n_neighbors", None), ("knn_metric", None)):
+            if getattr(self, name) not in (nothing, None):
+                raise ValueError(f"{name}: it has no meaning where a base_estimator answers; leave it out")
+
     def _prediction(self) -> dict[str, Any]:
-        """The options of the library's nearest-neighbour rule."""
-        return {"neighbours": self.n_neighbors, "knn_metric": self.knn_metric}
+        """The options of the library's rules."""
+        options = {"rule": self.rule, "neighbours": self.n_neighbors, "knn_metric": self.knn_metric}
+        return {name: value for name, value in options.items() if value is not None}
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         if self._whole:
@@ -327,14 +398,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         shown = {"class_names": dict(enumerate(map(str, self.classes_))), **self._prediction()}
         if yt is None:
             return shown
-        given = _checks.of_points(yt, len(self.model_.g), "yt")
-        known = _known(given, self.classes_)
-        classes = self.classes_.tolist()
-        if not set(given[known].tolist()) <= set(classes):
-            raise ValueError(f"yt: labels that the source has not; it has {list(self.classes_)}")
-        places = np.full(len(given), -1, dtype=np.int64)
-        places[known] = [classes.index(label) for label in given[known].tolist()]
-        return {**shown, "target_labels": places}
+        return {**shown, "target_labels": _labels.places(yt, len(self.model_.g), "yt", self.classes_)}
 
     @property
     def mapped_(self) -> _checks.Float:
@@ -347,35 +411,41 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         check_is_fitted(self, "model_")
         return validate_data(self, X, dtype=_FLOATS, reset=False)
 
-    def _neighbours(self) -> _core.Predictor:
-        return self._once("neighbours", lambda: self._rule())
-
     def _rule(self) -> _core.Predictor:
+        options = self._prediction()
         with _checks.spelled(NAMES):
-            return _core.Predictor(self.model_, **self._prediction())
+            return self._once(f"rule {options}", lambda: _core.Predictor(self.model_, **options))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels of target points."""
         points = self._points(X)
         if self.estimator_ is not None:
             return self.estimator_.predict(_metric.beside_mapped(self.model_, points))
-        labels = self._neighbours()(points)
+        labels = self._rule()(points)
         return labels.astype(self.classes_.dtype) if self._whole else self.classes_[labels]
 
     @available_if(_base_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> _checks.Float:
-        """The share of each class among the neighbours, or what base_estimator says."""
+        """The probability of each class: calibrated by the head, its share among the neighbours or in
+        the mass that the plan sends, or what base_estimator says."""
         points = self._points(X)
         if self.estimator_ is not None:
             return self.estimator_.predict_proba(_metric.beside_mapped(self.model_, points))
-        return self._neighbours().votes(points)[1]
+        found, probabilities = self._rule().probabilities(points)
+        if len(found) == len(self.classes_):
+            return probabilities
+        # A class whose points have no mass in the plan is no neighbour.
+        numbers = self.classes_.astype(np.int64) if self._whole else np.arange(len(self.classes_))
+        whole = np.zeros((len(probabilities), len(numbers)))
+        whole[:, np.searchsorted(numbers, found)] = probabilities
+        return whole
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of labels that are right, among points whose label in y is known: NaN, None and -1
         are not, unless they are classes."""
         check_is_fitted(self, "model_")
         truth = column_or_1d(np.asarray(y))
-        known = np.flatnonzero(_known(truth, self.classes_))
+        known = np.flatnonzero(_labels.is_known(truth, self.classes_))
         if len(known) == len(truth):
             return float(super().score(X, y, sample_weight))
         if len(known) == 0:
@@ -389,15 +459,6 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         """What base_estimator says."""
         points = self._points(X)
         return self.estimator_.decision_function(_metric.beside_mapped(self.model_, points))
-
-
-def _known(labels: NDArray[Any], classes: NDArray[Any] | tuple[()] = ()) -> NDArray[np.bool_]:
-    """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is called."""
-    there = set(np.asarray(classes).tolist())
-    return np.array(
-        [label in there or (label is not None and label == label and label != -1) for label in labels.tolist()],
-        dtype=bool,
-    )
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:

@@ -17,16 +17,23 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _checks, _core
 from ._progress import Progress
 
-#: Default of every option, as the library has it: those of a fit, and those of a prediction.
+#: Default of every option, as the library has it: those of a fit, and those of a prediction. None is
+#: one that depends on the method.
 DEFAULTS: dict[str, Any] = {option["name"]: option["default"] for option in _core.options()}
 PREDICTION: dict[str, Any] = {
     option["name"]: option["default"] for option in _core.prediction_options()
 }
 
 
-def options() -> list[dict[str, Any]]:
-    """Every option of `fit`: its name, default, choices (None for a number) and what it is."""
-    return _core.options()
+def options(method: str | None = None) -> list[dict[str, Any]]:
+    """Every option of `fit`: its name, default, choices (None for a number) and what it is. A default
+    of None depends on the method; where a `method` is given, defaults are those that it has."""
+    listed = _core.options()
+    if method is not None:
+        defaults = _core.resolved_options({"method": method})
+        for option in listed:
+            option["default"] = defaults[option["name"]]
+    return listed
 
 
 @_checks.by_name
@@ -36,6 +43,7 @@ def fit(
     Xt: ArrayLike,
     ys: ArrayLike | None = None,
     yt: ArrayLike | None = None,
+    known_labels: ArrayLike | None = None,
     source_weights: ArrayLike | None = None,
     target_weights: ArrayLike | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
@@ -45,9 +53,14 @@ def fit(
 ) -> _core.Model:
     """Learns a transport plan from Xs to Xt and the ground metric it uses.
 
-    Points are rows. Labels are whole numbers; `ys` serves prediction, `yt` is kept in the model and never
-    fitted with. Other keywords are the options of the library: see `options()`. `prior` and `metric` may
-    also be symmetric positive definite matrices.
+    Points are rows. Labels are whole numbers. `yt` is kept in the model and never fitted with. The
+    `method` "paper", the default, needs no labels; `ys` serves prediction alone. The method
+    "class-aware" is fitted with `ys`, and with `known_labels` where labels of a few target points are
+    known: one for each target point, NaN or -1 where there is none.
+
+    Other keywords are the options of the library: see `options()`. None keeps a default. `prior` and
+    `metric` may also be symmetric positive definite matrices, and `target_shares` one number for each
+    class of the source, in ascending order of the labels.
 
     `start` is a model of the same points to begin from, fitted with any options. A model that has not
     converged brings a warning; its `status` and `reason` say why.
@@ -56,7 +69,7 @@ def fit(
     ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
     callback, the exception is raised and has the state reached as its attribute `model`.
     """
-    _checks.require_known(keywords, list(DEFAULTS))
+    _checks.require_known(keywords, [*DEFAULTS, "known_labels", "source_weights", "target_weights"])
     if start is not None and not isinstance(start, _core.Model):
         raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
     names = getattr(Xs, "columns", ())
@@ -69,6 +82,7 @@ def fit(
         yt=_checks.labels(yt, len(Xt), "yt", unknown=True),
         source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
         target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
+        known_labels=_checks.labels(known_labels, len(Xt), "known_labels", unknown=True),
         features=names,
         callback=callback,
         start=start,
@@ -91,6 +105,7 @@ def run(
     yt: Any = None,
     source_weights: Any = None,
     target_weights: Any = None,
+    known_labels: Any = None,
     features: Any = (),
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
@@ -104,6 +119,8 @@ def run(
     for key in ("prior", "metric"):
         if np.ndim(keywords.get(key, "")) == 2:
             keywords[key] = _checks.core_points(keywords[key], key)
+    if np.ndim(keywords.get("target_shares", "")) > 0:
+        keywords["target_shares"] = _checks.shares(keywords["target_shares"], "target_shares")
     with Progress(verbose, callback) as watch, _checks.spelled(names):
         return _core.fit(
             _checks.for_core(Xs),
@@ -112,6 +129,7 @@ def run(
             yt,
             source_weights,
             target_weights,
+            known_labels,
             [str(name) for name in features],
             keywords,
             watch,

@@ -1,19 +1,22 @@
 """The learned metric in the caller's coordinates, from the arrays of a model.
 
-A = unit/length^2 (V F'F V' + outside (I - V V')) between preprocessed points. Standard scores are a
-linear map, which the functions here put into A. Division by the length of a point (l2) is not: there A
-belongs to the points after it.
+A = unit/length^2 (V F'F V' + outside (I - V V')) between preprocessed points. Means and deviations of
+columns are a linear map, which the functions here put into A. Where each domain has its own
+("standardise"), A is that of the target, where mapped points are too. What happens to a point by itself
+(l2, hellinger) is not linear: there A belongs to the points after it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._checks import Float
 from ._core import Model
+
+Role = Literal["source", "target"]
 
 
 def components(model: Model) -> Float:
@@ -28,13 +31,14 @@ def components(model: Model) -> Float:
         inside = basis.T if factor is None else factor @ basis.T
         L = np.vstack([inside, np.sqrt(model.metric_outside) * whole[:, r:].T])
     L *= np.sqrt(model.metric_unit) / model.metric_length
-    return L if model.scaler_scale is None else L / model.scaler_scale
+    scale = columns(model, "target")[1]
+    return L if scale is None else L / scale
 
 
 def matrix(model: Model) -> Float:
     """A, d x d."""
     A = model.metric()
-    scale = model.scaler_scale
+    scale = columns(model, "target")[1]
     return A if scale is None else A / np.outer(scale, scale)
 
 
@@ -61,23 +65,50 @@ def point_distance(model: Model, u: ArrayLike, v: ArrayLike, squared: bool = Fal
     return distance**2 if squared else distance
 
 
-def preprocessed(model: Model, points: Any) -> Float:
+def columns(model: Model, role: Role) -> tuple[Float | None, Float | None]:
+    """Means and scales of the columns of points of this domain; None where they stay as they are."""
+    if role == "target" and model.scaler_target_mean is not None:
+        return model.scaler_target_mean, model.scaler_target_scale
+    return model.scaler_mean, model.scaler_scale
+
+
+def preprocessed(model: Model, points: Any, role: Role = "target") -> Float:
     """As the library does it before anything else."""
     kind = model.options["preprocess"]
-    if kind == "zscore":
-        return (points - model.scaler_mean) / model.scaler_scale
     if kind == "l2":
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         return points / np.where(lengths > 0, lengths, 1)
-    return points
+    if kind == "hellinger":
+        return np.sqrt(_histograms(points))
+    return inside(model, points, role)
 
 
-def restored(model: Model, points: Float) -> Float:
-    """The way back from `preprocessed`, where there is one: a length divided by is lost."""
-    mean, scale = model.scaler_mean, model.scaler_scale
+def restored(model: Model, points: Float, role: Role = "target") -> Float:
+    """The way back from `preprocessed`, where there is one: what a row was divided by is lost."""
+    if model.options["preprocess"] == "hellinger":
+        return points**2
+    mean, scale = columns(model, role)
     return points if mean is None or scale is None else points * scale + mean
 
 
+def inside(model: Model, points: Any, role: Role = "target") -> Float:
+    """The way back from `restored`: mapped points as the library sees them."""
+    if model.options["preprocess"] == "hellinger":
+        return np.sqrt(points)
+    mean, scale = columns(model, role)
+    return points if mean is None or scale is None else (points - mean) / scale
+
+
 def beside_mapped(model: Model, points: Any) -> Any:
-    """Target points in the coordinates of mapped points: the caller's, but of length 1 after l2."""
-    return preprocessed(model, points) if model.options["preprocess"] == "l2" else points
+    """Target points in the coordinates of mapped points: the caller's, but of length 1 after l2 and
+    of sum 1 after hellinger."""
+    kind = model.options["preprocess"]
+    if kind == "l2":
+        return preprocessed(model, points)
+    return _histograms(points) if kind == "hellinger" else points
+
+
+def _histograms(points: Any) -> Any:
+    """Every row divided by its sum; a zero row stays zero."""
+    sums = np.sum(points, axis=1, keepdims=True)
+    return points / np.where(sums > 0, sums, 1)

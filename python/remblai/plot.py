@@ -179,15 +179,13 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     ax = _axes(ax)
     model = _model(fitted)
     source, target = model.source_points, model.target_points
-    mapped = model.map()
-    if model.options["preprocess"] == "zscore":
-        mapped = _metric.preprocessed(model, mapped)
-    sets = [source, mapped, target]
+    sets = [source, _metric.inside(model, model.map()), target]
     names: Any = _names(fitted, 2) if source.shape[1] == 2 else None
     if source.shape[1] != 2:
         L = _metric.components(model)
-        if model.scaler_scale is not None:
-            L = L * model.scaler_scale  # these points are scaled already
+        scale = _metric.columns(model, "target")[1]
+        if scale is not None:
+            L = L * scale  # these points are scaled already
         together = np.vstack([source, target]) @ L.T
         centre = together.mean(axis=0)
         axes = np.linalg.svd(together - centre, full_matrices=False)[2][:2]

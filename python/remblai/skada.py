@@ -32,7 +32,8 @@ class GroundMetricAdapter(BaseAdapter):
     Parameters
     ----------
     transport : GroundMetricTransport or None
-        How to fit, `transport__reg_e` and so on in a grid search. None has the defaults.
+        How to fit, `transport__reg_e` and so on in a grid search. None has the defaults. Labels of the
+        source are used where its method is "class-aware"; those of the target never are.
 
     Attributes
     ----------
@@ -48,7 +49,10 @@ class GroundMetricAdapter(BaseAdapter):
         X, sample_domain = check_X_domain(X, sample_domain)
         source, target = source_target_split(X, sample_domain=sample_domain)
         chosen = self.transport if self.transport is not None else GroundMetricTransport()
-        self.transport_ = clone(chosen).fit(Xs=source, Xt=target)
+        ys = None
+        if y is not None and chosen.method == "class-aware":
+            ys = source_target_split(np.asarray(y), sample_domain=sample_domain)[0]
+        self.transport_ = clone(chosen).fit(Xs=source, ys=ys, Xt=target)
         return self
 
     def fit_transform(

@@ -252,6 +252,23 @@ Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
   return x;
 }
 
+// Row-major L is an upper triangle to LAPACK, which makes U C U' of it.
+Matrix congruence(const Matrix& lower, const Matrix& c) {
+  assert(lower.rows() == lower.cols() && c.rows() == c.cols() && c.rows() == lower.rows());
+  Matrix product = c;
+  const int n = size(c.rows());
+  if (n > 0)
+    LAPACKE_dsygst(LAPACK_COL_MAJOR, 2, 'U', n, product.data(), n, lower.data(), n);
+  return product;
+}
+
+Matrix times_transposed_lower(Matrix b, const Matrix& lower) {
+  assert(lower.rows() == lower.cols() && b.cols() == lower.rows());
+  cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, size(b.rows()),
+              size(b.cols()), 1.0, lower.data(), stride(lower.cols()), b.data(), stride(b.cols()));
+  return b;
+}
+
 Matrix inverse_lower(const Matrix& lower) {
   assert(lower.rows() == lower.cols());
   Matrix inverse = lower;

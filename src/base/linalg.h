@@ -113,6 +113,13 @@ Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op = Op::none);
 /// L^-1 for lower triangular L without zeros on its diagonal. O(n^3 / 3).
 Matrix inverse_lower(const Matrix& lower);
 
+/// L' C L for lower triangular L and symmetric C. Only the lower triangle of the result is right,
+/// which is what `eigh` reads. O(n^3), a quarter of two products.
+Matrix congruence(const Matrix& lower, const Matrix& c);
+
+/// B L' for lower triangular L, at half the price of a product.
+Matrix times_transposed_lower(Matrix b, const Matrix& lower);
+
 /// An orthonormal basis (d x r) of the span of the rows of A (n x d, finite), by QR with column
 /// pivoting. Directions whose pivot is below `tolerance` times the first are dropped, so A = 0 has
 /// a d x 0 basis. O(n d min(n, d)). No d x d matrix is formed when n < d.

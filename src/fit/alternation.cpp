@@ -116,7 +116,8 @@ void Alternation::ask_classes() {
 // The source points of each class follow the plan.
 void Alternation::follow_classes() {
   parts_.classes->move(parts_.planner.moments(parts_.space.z), parts_.learner);
-  parts_.learner.move_source(parts_.classes->moved());
+  parts_.learner.move_source(parts_.classes->moved(),
+                             parts_.classes->last_move(parts_.learner));
 }
 
 // The metric for this moment and the plan for that metric. A step that was accelerated and surely

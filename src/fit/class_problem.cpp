@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/linalg.h"
-#include "model/classes.h"
+#include "model/class_places.h"
 #include "remblai/error.h"
 
 namespace remblai {
@@ -28,7 +28,7 @@ ClassProblem make_class_problem(const Space& space, const Labels& source_labels,
     throw Error({.field = "source-labels",
                  .problem = "the class-aware method needs a label for each source point",
                  .remedy = "give them, or the $method paper"});
-  const Classes found(source_labels(space.source_rows));
+  const ClassPlaces found(source_labels(space.source_rows));
   ClassProblem problem;
   problem.classes = found.names;
   problem.places = found.places;

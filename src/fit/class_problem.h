@@ -25,6 +25,9 @@ struct ClassProblem {
 
   /// Means of each class over rows that belong to the source points.
   Matrix class_means(const Matrix& rows) const;
+
+  /// Such rows around the means of their classes.
+  Matrix within(const Matrix& rows) const { return rows - members * class_means(rows); }
 };
 
 /// Labels belong to all points of the two domains, those of weight 0 included; `known` may be

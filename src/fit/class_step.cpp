@@ -46,7 +46,6 @@ ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labe
     : space_(space),
       options_(options),
       problem_(make_class_problem(space, source_labels, known_labels)),
-      within_(space.x - linalg::multiply(problem_.members, problem_.class_means(space.x))),
       explained_(space.x),
       moved_(space.x),
       plan_moves_(Matrix::Zero(problem_.class_count(), space.rank())) {
@@ -55,7 +54,7 @@ ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labe
 }
 
 Matrix ClassStep::first_moment() const {
-  return 2 * linalg::gram(problem_.p.cwiseSqrt().asDiagonal() * within_);
+  return 2 * linalg::gram(problem_.p.cwiseSqrt().asDiagonal() * problem_.within(space_.x));
 }
 
 Matrix ClassStep::translated() const {
@@ -100,7 +99,9 @@ void ClassStep::explain(const MetricLearner& metric) {
   std::optional<Discrepancy> discrepancy;
   Matrix factor;
   if (choose) {
-    const linalg::Spectrum spectrum = linalg::eigh(spread_matrix(space_, 0.01).inside);
+    const bool at_hand = metric.learns() && options_.prior == PriorChoice::spread;
+    const linalg::Spectrum spectrum =
+        linalg::eigh(at_hand ? metric.prior().inside : spread_matrix(space_, 0.01).inside);
     if (spectrum.ok) {
       factor = spectrum.values.cwiseMax(0).array().pow(0.25).matrix().asDiagonal() *
                spectrum.vectors.transpose();
@@ -114,7 +115,8 @@ void ClassStep::explain(const MetricLearner& metric) {
   double nearest = std::numeric_limits<double>::infinity();
   for (const bool translate : translations) {
     const Matrix x = translate ? translated() : space_.x;
-    Judgement judgement = judge(problem_, metric.embed(x), metric.z(), options);
+    const Matrix shift = metric.embed(x.topRows(1) - space_.x.topRows(1));
+    Judgement judgement = judge(problem_, metric.x().rowwise() + shift.row(0), metric.z(), options);
     const double reliability = std::min(judgement.left_out, judgement.round_trip);
     std::vector<Vector> weights;
     for (const bool cautious : cautions) {
@@ -123,13 +125,14 @@ void ClassStep::explain(const MetricLearner& metric) {
     }
     std::vector<double> distances(cautions.size(), 0.0);
     if (discrepancy) {
-      const Matrix shift =
+      const Matrix seen_shift =
           linalg::multiply(x.topRows(1) - space_.x.topRows(1), factor, linalg::Op::none,
                            linalg::Op::transpose);
-      distances = (*discrepancy)(shift.row(0), problem_.p, weights);
+      distances = (*discrepancy)(seen_shift.row(0), problem_.p, weights);
     }
     bool better = false;
     for (std::size_t c = 0; c < cautions.size(); ++c) {
+      if (discrepancy) discrepancies_[2 * translate + !cautions[c]] = distances[c];
       const double distance = distances[c] + (cautions[c] ? 0 : margin);
       if (!(distance < nearest)) continue;
       nearest = distance;
@@ -141,7 +144,8 @@ void ClassStep::explain(const MetricLearner& metric) {
     first_ = std::move(judgement);
   }
   moved_ = explained_;
-  plan_moves_.rowwise() = Eigen::RowVectorXd(explained_.row(0) - space_.x.row(0));
+  step_ = Matrix::Zero(problem_.class_count(), space_.rank());
+  step_.rowwise() += explained_.row(0) - space_.x.row(0);
 }
 
 void ClassStep::ask(const Matrix& x, const Matrix& z) {
@@ -172,11 +176,13 @@ Matrix ClassStep::class_costs(double weight) const {
 
 void ClassStep::move(const PlanMoments& plan, const MetricLearner& metric) {
   const Matrix landed = plan.rows.cwiseInverse().asDiagonal() * plan.plan_z;
-  noise_ = problem_.p.dot(metric.embed(within_).rowwise().squaredNorm());
+  noise_ = problem_.p.dot(problem_.within(metric.x()).rowwise().squaredNorm());
   plan_moves_ = problem_.class_means(moved_ - space_.x);
   moves_ = class_moves(problem_, landed - explained_, shares_.shares, noise_, metric);
-  moved_ = explained_ + linalg::multiply(problem_.members, moves_.by_class);
-  move_lengths_ = metric.embed(moves_.by_class).rowwise().norm() /
+  const Matrix before = moved_;
+  moved_ = explained_ + problem_.members * moves_.by_class;
+  step_ = problem_.class_means(moved_ - before);
+  move_lengths_ = metric.embed(problem_.class_means(moved_ - space_.x)).rowwise().norm() /
                   std::sqrt(noise_ > 0 ? noise_ : 1.0);
 }
 
@@ -205,6 +211,7 @@ ClassModel ClassStep::model() const {
   model.left_out = left_out_;
   model.translated = explanation_.translated;
   model.cautious = explanation_.cautious;
+  model.discrepancies = discrepancies_;
   model.common_trust = moves_.common_trust;
   model.trust = moves_.trust;
   model.move_lengths = move_lengths_;

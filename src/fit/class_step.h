@@ -2,6 +2,7 @@
 // source points go after it.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "fit/class_shares.h"
@@ -42,8 +43,13 @@ class ClassStep {
   const Matrix& members() const { return problem_.members; }
   Matrix class_costs(double weight) const;       ///< -weight ln(opinion), n x K
 
-  /// Moves the source points after the plan.
+  /// Moves the source points after the plan. `metric` holds them as the plan saw them.
   void move(const PlanMoments& plan, const MetricLearner& metric);
+
+  /// By what the last `explain` or `move` moved each source point, embedded.
+  Matrix last_move(const MetricLearner& metric) const {
+    return problem_.members * metric.embed(step_);
+  }
 
   /// The classifier that labels: on the moved source points and the target points with the shares
   /// that the plan gave them (n x K).
@@ -64,15 +70,16 @@ class ClassStep {
   const Space& space_;
   const Options& options_;
   ClassProblem problem_;
-  Matrix within_;     // source points around their class means
   Matrix explained_;  // the source points, translated where the explanation says so
   Matrix moved_;
   Explanation explanation_;
+  Vector discrepancies_ = Vector::Constant(4, std::numeric_limits<double>::quiet_NaN());
   std::optional<Judgement> first_;  // of the explanation that was chosen
   Judgement now_;
   EstimatedShares shares_;
   double left_out_ = 0, reliability_ = 1;
   Matrix plan_moves_;  // K x r: what the points of the last plan had been moved by
+  Matrix step_;        // K x r: what the last move added
   Moves moves_;
   double noise_ = 0;
   Vector move_lengths_;

@@ -89,7 +89,10 @@ void MetricLearner::prepare(const Options& options, SpanMatrix prior) {
 }
 
 void MetricLearner::restart(bool accelerate) {
-  if (moved_.size() > 0) move_source({});
+  if (moved_.size() > 0) {
+    moved_.resize(0, 0);
+    x_ = embed(space_.x);
+  }
   if (!learns_) return;
   accelerate_ = accelerate;
   accelerated_ = false;
@@ -120,6 +123,7 @@ bool MetricLearner::take_back(const Matrix& moment) {
 }
 
 bool MetricLearner::learn_plain(const Matrix& moment) {
+  if (learned_.ok && used_.size() > 0 && entries(moment) == entries(used_)) return true;
   // Runs of one path begin with the same moment.
   const bool again = first_.ok && entries(moment) == entries(first_moment_);
   LearnedMetric next = again ? first_ : (*step_)(moment);
@@ -137,9 +141,9 @@ bool MetricLearner::learn_plain(const Matrix& moment) {
   return true;
 }
 
-void MetricLearner::move_source(Matrix moved) {
+void MetricLearner::move_source(Matrix moved, const Matrix& displacements) {
   moved_ = std::move(moved);
-  x_ = embed(source());
+  x_ += displacements;
 }
 
 Matrix MetricLearner::embed(const Matrix& coordinates) const {

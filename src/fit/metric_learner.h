@@ -39,7 +39,8 @@ class MetricLearner {
   bool take_back(const Matrix& moment);
 
   /// Other source points in place of those of the space, in its coordinates, from here on.
-  void move_source(Matrix moved);
+  /// `displacements` says by what each differs from the last, embedded.
+  void move_source(Matrix moved, const Matrix& displacements);
 
   /// Points in the coordinates of the space, so that costs are `unit` times squared distances.
   Matrix embed(const Matrix& coordinates) const;
@@ -56,6 +57,7 @@ class MetricLearner {
 
   // What judges the metric at hand. Each costs as much as a metric step.
   const LearnedMetric& learned() const { return learned_; }
+  const SpanMatrix& prior() const { return step_->prior(); }  ///< of a learned metric
   const Matrix& used_moment() const { return used_; }  ///< that the metric was made from
   double residual(const Matrix& moment) const;         ///< NaN for a fixed metric
   double condition() const;

@@ -26,8 +26,7 @@ MetricStep::MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridg
 LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   const Matrix c = with_ridge(moment);
   const bool plain = prior_.lower.size() == 0;
-  linalg::Spectrum spectrum = linalg::eigh(
-      plain ? c : linalg::multiply(prior_.lower, linalg::multiply(c, prior_.lower), Op::transpose));
+  linalg::Spectrum spectrum = linalg::eigh(plain ? c : linalg::congruence(prior_.lower, c));
   LearnedMetric a;
   if (!spectrum.ok) return a;
   a.mu = std::move(spectrum.values);
@@ -36,8 +35,8 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   if (!a.ok) return a;
 
   const Vector root = a.mu.array().pow((t_ - 1) / 2);
-  a.factor = plain ? Matrix(a.vectors.transpose())
-                   : linalg::multiply(a.vectors, prior_.lower, Op::transpose, Op::transpose);
+  a.factor = a.vectors.transpose();
+  if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
   a.factor = root.asDiagonal() * a.factor;
   a.prior_term = a.mu.array().pow(1 - t_).sum();
   a.ridge_term = ridge_.inside.size() ? ridge_.inside.cwiseProduct(linalg::gram(a.factor)).sum()

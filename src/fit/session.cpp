@@ -203,7 +203,7 @@ void Session::fit(const Options& asked, const Run& run) {
   if (classes_) {
     learner_->learn(moment);
     classes_->explain(*learner_);
-    learner_->move_source(classes_->moved());
+    learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
   }
   Callback timed;  // progress counts from here, not from the first step
   if (run.callback)

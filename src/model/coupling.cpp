@@ -8,7 +8,7 @@
 
 #include "base/simd.h"
 #include "model/class_terms.h"
-#include "model/classes.h"
+#include "model/class_places.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "transport/ground_cost.h"
@@ -84,7 +84,7 @@ class Sides {
  private:
   // The place of a source point's class; a point of weight 0 may have a class of its own: the first.
   Index place_of(Index row) const {
-    return std::max<Index>(0, Classes::place_in(classes_->classes, model_.source.labels[row]));
+    return std::max<Index>(0, ClassPlaces::place_in(classes_->classes, model_.source.labels[row]));
   }
 
   Side moved(const Matrix& points, const std::vector<Index>& places) const {

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "model/classes.h"
+#include "model/class_places.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/version.h"
@@ -54,6 +54,7 @@ void for_each_class_array(ClassModelType& m, Visitor&& visit) {
   visit("classes", m.classes);
   visit("class_source_shares", m.source_shares);
   visit("class_shares", m.shares);
+  visit("class_discrepancies", m.discrepancies);
   visit("class_trust", m.trust);
   visit("class_move_lengths", m.move_lengths);
   visit("class_plan_moves", m.plan_moves);
@@ -199,7 +200,7 @@ void require_consistent_classes(const Model& m) {
     if (c.classes[i] <= c.classes[i - 1])
       throw Error({.problem = "its classes are not in ascending order"});
   for (Index i = 0; i < m.source.size(); ++i)
-    if (m.source.weights[i] > 0 && Classes::place_in(c.classes, m.source.labels[i]) < 0)
+    if (m.source.weights[i] > 0 && ClassPlaces::place_in(c.classes, m.source.labels[i]) < 0)
       throw Error({.problem = "a source label is none of its classes"});
   require_finite(c.plan_moves, "class_plan_moves");
   require_finite(c.moves, "class_moves");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/linalg.h"
-#include "model/classes.h"
+#include "model/class_places.h"
 #include "model/coupling.h"
 #include "remblai/error.h"
 #include "transport/ground_cost.h"
@@ -170,7 +170,7 @@ ClassShares Predictor::probabilities(const MatrixView& points) const {
 ClassShares Predictor::votes(const MatrixView& points) const {
   const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
-  const Classes classes(labels_);
+  const ClassPlaces classes(labels_);
   ClassShares out{classes.names, Matrix::Zero(points.rows(), classes.names.size())};
   visit_distances(mapped_, labels_, seen(model_.scaler.apply(points)),
                   [&](Index first, const Matrix& distances) {
@@ -198,7 +198,7 @@ ClassShares propagate(const Model& model, const MatrixView& points) {
   const linalg::Threads scope = threads_of(model);
   require_labels(model);
   require_finite(points, "points");
-  const Classes classes(model.source.labels);
+  const ClassPlaces classes(model.source.labels);
   ClassShares out{classes.names, {}};
   Matrix members = Matrix::Zero(model.source.size(), out.classes.size());
   for (Index i = 0; i < members.rows(); ++i)

@@ -1,6 +1,8 @@
 // Words, tables and charts for the numbers of a model: accuracy, convergence, mass.
 #include "report/page_sections.h"
 
+#include "report/diagnosis.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,6 +99,25 @@ Json accuracy_section(const PageContext& context) {
                  {text_block("The share of points whose predicted label is the true one. True "
                              "labels were used to score, never to fit."),
                   table_block("Accuracy", columns, rows, strong)});
+}
+
+Json classes_section(const PageContext& context) {
+  if (!context.model.classes) return nullptr;
+  const ClassModel& classes = *context.model.classes;
+  const Diagnosis diagnosis = diagnose(classes);
+  Rows rows;
+  for (const ClassRow& row : class_rows(classes, 40))
+    rows.push_back({context.label(row.label), percent_text(row.source_share),
+                    percent_text(row.target_share), fmt::format("{:.2f}", row.moved),
+                    percent_text(row.sure)});
+  return section(
+      "What changed",
+      {text_block(fmt::format("The shift is {}. The reliability is {}.", diagnosis.shift_words,
+                              diagnosis.trust_words)),
+       table_block("Classes in the source and, as estimated, in the target",
+                   {"class", "share in the source", "share in the target", "moved", "sure"}, rows),
+       text_block("A class moved by so many times the spread of its points. Sure is how much of its "
+                  "own move is beyond chance.")});
 }
 
 Json convergence_section(const PageContext& context) {

@@ -37,6 +37,7 @@ struct PageContext {
 };
 
 Json accuracy_section(const PageContext& context);
+Json classes_section(const PageContext& context);  ///< of a class-aware model; null otherwise
 Json convergence_section(const PageContext& context);
 Json metric_section(const PageContext& context);
 Json mass_section(const PageContext& context, const PlanView& view);

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "report/diagnosis.h"
 #include "report/json.h"
 #include "report/page_data.h"
 
@@ -174,6 +175,10 @@ std::vector<Warning> warnings_on(const Model& model, const Known& known, const P
   warn_of_the_end(model, spelling, list);
   warn_of_numbers(model, list);
   if (model.source.labelled()) warn_of_classes(model, known, options, list);
+  if (model.classes) {
+    const Diagnosis diagnosis = diagnose(*model.classes);
+    if (diagnosis.doubtful) list.push_back({diagnosis.doubt, diagnosis.advice});
+  }
   for (Warning& warning : list)
     for (std::string* text : {&warning.what, &warning.fix})
       *text = words({.problem = *text}, spelling);

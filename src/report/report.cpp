@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "remblai/version.h"
+#include "report/diagnosis.h"
 #include "report/json.h"
 
 namespace remblai {
@@ -20,6 +21,50 @@ std::string on_points(const Score& score, const char* points) {
                                : fmt::format(", of which {} of {} labels are known", score.scored,
                                              score.scored + score.unknown);
   return fmt::format("{} on the {}{}", score.percent(2), points, some);
+}
+
+Json classes_json(const ClassModel& classes) {
+  const Diagnosis diagnosis = diagnose(classes);
+  Json rows = Json::array();
+  for (const ClassRow& row : class_rows(classes, static_cast<std::size_t>(classes.classes.size())))
+    rows.push_back({{"label", row.label},
+                    {"source_share", number(row.source_share)},
+                    {"target_share", number(row.target_share)},
+                    {"moved", number(row.moved)},
+                    {"sure", number(row.sure)}});
+  return {{"shift", name(diagnosis.shift)},
+          {"shares_change", number(diagnosis.shares_change)},
+          {"move", number(diagnosis.move)},
+          {"reliability", number(classes.reliability)},
+          {"left_out_accuracy", number(classes.left_out)},
+          {"translated", classes.translated},
+          {"cautious", classes.cautious},
+          {"landmarks_missed", number(classes.head.missed)},
+          {"classes", rows}};
+}
+
+std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
+  constexpr std::size_t most = 20;
+  const Diagnosis diagnosis = diagnose(classes);
+  std::string text = fmt::format("shift          {}\n", diagnosis.shift_words);
+  text += fmt::format("reliability    {}\n", diagnosis.trust_words);
+  if (classes.head.missed > 0)
+    text += fmt::format("landmarks      stand for all points; they miss {:.1f} % of the kernel\n",
+                        100 * classes.head.missed);
+  text += fmt::format("\n{:>12}  {:>8}  {:>8}  {:>6}  {:>5}\n", "class", "source", "target", "moved",
+                      "sure");
+  for (const ClassRow& row : class_rows(classes, most))
+    text += fmt::format("{:>12}  {:>6.1f} %  {:>6.1f} %  {:>6.2f}  {:>3.0f} %\n", row.label,
+                        100 * row.source_share, 100 * row.target_share, row.moved, 100 * row.sure);
+  if (classes.classes.size() > static_cast<Index>(most))
+    text += fmt::format("{:>12}  and {} more, whose shares changed less\n", "",
+                        classes.classes.size() - static_cast<Index>(most));
+  text += "(moved: in units of the spread within classes; sure: how much of a class's own move is "
+          "beyond chance)\n\n";
+  if (diagnosis.doubtful)
+    text += fmt::format("warning: {} {}\n\n", diagnosis.doubt,
+                        words({.problem = diagnosis.advice}, spelling));
+  return text;
 }
 
 }  // namespace
@@ -59,6 +104,7 @@ std::string to_json(const Model& model, const Report& report) {
   json["inputs"] = Json::object();
   for (const auto& [what, file] : report.inputs) json["inputs"][what] = file;
   json["prediction"] = options_json(report.prediction);
+  if (model.classes) json["classes"] = classes_json(*model.classes);
   json["history"] = history_json(model.history);
   json["options"] = options_json(model.options);
   json["version"] = version();
@@ -71,6 +117,7 @@ std::string summary(const Model& model, const Report& report) {
       fmt::format("{}, {}, {} (rank {})\n", counted(model.source.size(), "source point"),
                   counted(model.target.size(), "target point"),
                   counted(model.metric.dimension(), "dimension"), model.metric.rank());
+  text += fmt::format("method         {}\n", name(model.options.method));
   text += fmt::format("metric         {}{}\n", name(model.options.metric),
                       learned ? fmt::format(", prior {}", name(model.options.prior)) : "");
   text += fmt::format("status         {}: {}\n", name(model.status.outcome),
@@ -86,6 +133,7 @@ std::string summary(const Model& model, const Report& report) {
     if (model.options.relax_source > 0 || model.options.relax_target > 0)
       text += fmt::format("mass           {:.4g} of 1 moves\n", last.mass);
   }
+  if (model.classes) text += classes_text(*model.classes, report.spelling);
   if (report.target_score)
     text += fmt::format("accuracy       {}\n", on_points(*report.target_score, "target"));
   if (report.test_score)

@@ -69,7 +69,7 @@ TEST(Methods, EveryRunIsThatOfAFit) {
       std::set<double> accuracies;
       for (const Trial& run : *runs) {
         const Method& method = method_named(run.method);
-        if (method.kind == Kind::no_transport) continue;
+        if (method.kind == Kind::source_only) continue;
         const Trial expected = by_fit(split, method, run, settings.options, settings.prediction);
         const std::string what = run.method + " at " + std::to_string(run.lambda) + ", ridge " +
                                  std::to_string(run.ridge) + ", d = " + std::to_string(d);

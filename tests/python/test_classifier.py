@@ -23,7 +23,13 @@ import remblai
 from remblai import GroundMetricClassifier
 
 
-@parametrize_with_checks([GroundMetricClassifier(), GroundMetricClassifier(LogisticRegression())])
+@parametrize_with_checks(
+    [
+        GroundMetricClassifier(),
+        GroundMetricClassifier(LogisticRegression()),
+        GroundMetricClassifier(method="paper"),
+    ]
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
@@ -40,12 +46,13 @@ def test_labels_of_any_kind_are_carried_over():
 
 
 @pytest.mark.parametrize("knn_metric", ["model", "euclidean"])
-@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore"])
+@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore", "standardise"])
 @pytest.mark.parametrize("k", [1, 4])
-def test_the_neighbour_rule_is_the_librarys(k, preprocess, knn_metric):
+@pytest.mark.parametrize("method", ["paper", "class-aware"])
+def test_the_neighbour_rule_is_the_librarys(method, k, preprocess, knn_metric):
     Xs, ys, Xt, _ = shifted(seed=5)
     classifier = GroundMetricClassifier(
-        n_neighbors=k, preprocess=preprocess, knn_metric=knn_metric, reg_e=1.0
+        method=method, n_neighbors=k, preprocess=preprocess, knn_metric=knn_metric, reg_e=1.0
     ).fit(Xs, ys, Xt=Xt)
     points = np.vstack([Xt, np.random.default_rng(0).uniform(-5, 5, (100, 3))])
     ours = classifier.model_.predict(points, neighbours=k, knn_metric=knn_metric)
@@ -56,7 +63,7 @@ def test_one_model_answers_with_any_rule():
     Xs, ys, Xt, _ = shifted(seed=5)
     ys = np.minimum(ys, 1)  # two thirds are of one class
     model = remblai.fit(Xs=Xs, ys=ys, Xt=Xt)
-    assert not {"neighbours", "knn_metric"} & set(model.options)
+    assert not {"rule", "neighbours", "knn_metric"} & set(model.options)
     np.testing.assert_array_equal(model.predict(Xt), model.predict(Xt, neighbours=1))
     assert len(np.unique(model.predict(Xt))) == 2
     assert np.all(model.predict(Xt, neighbours=len(Xs)) == 1)
@@ -93,7 +100,7 @@ def test_unknown_labels_are_not_scored(tmp_path):
 
 
 def test_digits(digits):
-    classifier = GroundMetricClassifier(reg_e=0.5)
+    classifier = GroundMetricClassifier(method="paper", reg_e=0.5)
     classifier.fit(digits["Xs"], digits["ys"], Xt=digits["Xt"])
     assert classifier.score(digits["X_test"], digits["y_test"]) > 0.75
     np.testing.assert_array_equal(
@@ -111,12 +118,14 @@ def test_any_classifier_on_the_mapped_points():
     assert without.score(Xt, yt) > 0.9
 
 
-@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore"])
+@pytest.mark.parametrize("method", ["paper", "class-aware"])
+@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore", "centre", "standardise"])
 @pytest.mark.parametrize("scale", [0.01, 1, 100])
-def test_a_classifier_sees_mapped_points_and_others_alike(preprocess, scale):
+def test_a_classifier_sees_mapped_points_and_others_alike(method, preprocess, scale):
     Xs, ys, Xt, yt = shifted()
     for base in (None, KNeighborsClassifier(1), LogisticRegression(C=1e6)):
-        classifier = GroundMetricClassifier(base, preprocess=preprocess).fit(scale * Xs, ys, Xt=scale * Xt)
+        classifier = GroundMetricClassifier(base, method=method, preprocess=preprocess)
+        classifier.fit(scale * Xs, ys, Xt=scale * Xt)
         assert classifier.score(scale * Xt, yt) > 0.9
 
 
@@ -135,7 +144,7 @@ def test_an_interrupted_fit_has_its_classifier():
     Xs, ys, Xt, yt = shifted()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        classifier = GroundMetricClassifier(LogisticRegression(), max_iter=1)
+        classifier = GroundMetricClassifier(LogisticRegression(), method="paper", max_iter=1)
         with pytest.raises(ConvergenceWarning):
             classifier.fit(Xs, ys, Xt=Xt)
     assert isinstance(classifier.estimator_, LogisticRegression)

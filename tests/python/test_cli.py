@@ -40,6 +40,22 @@ def test_both_fit_the_same_model(program, files):
     np.testing.assert_allclose(estimator.transform(Xs=Xs), theirs.map(), rtol=1e-9)
 
 
+def test_both_fit_the_same_class_aware_model(program, files):
+    Xs, ys, Xt, yt = (np.load(files / f"{name}.npy") for name in ("Xs", "ys", "Xt", "yt"))
+    known = np.where(np.arange(len(yt)) < 5, yt, -1)
+    np.save(files / "known.npy", known)
+    run(program, "fit", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy", "--target",
+        files / "Xt.npy", "--known-labels", files / "known.npy", "--method", "class-aware", "--out",
+        files / "cli.npz", "--threads", 1, "--quiet")
+    theirs = remblai.load(files / "cli.npz")
+    ours = remblai.fit(Xs=Xs, ys=ys, Xt=Xt, known_labels=known, method="class-aware", threads=1)
+    assert ours.options == theirs.options
+    np.testing.assert_allclose(ours.classes.shares, theirs.classes.shares, rtol=1e-9)
+    np.testing.assert_allclose(ours.predict_proba(Xt)[1], theirs.predict_proba(Xt)[1], atol=1e-9)
+    estimator = remblai.GroundMetricClassifier(n_threads=1).fit(Xs, ys, Xt=Xt, yt_known=known)
+    np.testing.assert_array_equal(estimator.predict(Xt), theirs.predict(Xt))
+
+
 def test_the_program_reads_our_models(program, files):
     Xs, ys, Xt = (np.load(files / f"{name}.npy") for name in ("Xs", "ys", "Xt"))
     model = remblai.fit(Xs=Xs, ys=ys, Xt=Xt)

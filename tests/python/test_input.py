@@ -122,8 +122,8 @@ def test_points_that_cannot_be(values, error, words):
         ({"prior": "unity"}, "identity, w, w-inverse"),
         ({"prior": -np.eye(3)}, "definite|eigenvalue"),
         ({"prior": np.eye(2)}, "prior"),
-        ({"prior": None}, "^prior: None is not one of identity, w, w-inverse, nor a matrix"),
-        ({"prior": 2.0}, "^prior: 2.0 is not"),
+        ({"prior": 2.0}, "^prior: 2.0 is not one of auto, identity, w, w-inverse, spread, nor a matrix"),
+        ({"method": "papers"}, "^method: 'papers' is not one of paper, class-aware"),
         ({"metric": "cosine"}, "learned, identity, w, w-inverse, nor"),
         ({"metric": "given"}, "^metric: 'given' is not"),
         ({"max_iter": 1.5}, "not a whole number"),
@@ -185,6 +185,8 @@ def test_a_wrong_keyword_names_the_nearest():
         remblai.fit(Xs=Xs, Xt=Xt, rigde=1)
     with pytest.raises(TypeError, match="did you mean 'lambda_'"):
         remblai.fit(Xs=Xs, Xt=Xt, reg_e=1)
+    with pytest.raises(TypeError, match="did you mean 'known_labels'"):
+        remblai.fit(Xs=Xs, Xt=Xt, yt_known=ys)
     with pytest.raises(TypeError, match="did you mean 'seed'"):
         remblai.GroundMetricClassifier(random_state=1)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):

@@ -35,6 +35,18 @@ def test_labels_order_and_colour(fitted):
     plot.embedding(fitted, ys=ys).figure.canvas.draw()
 
 
+@pytest.mark.parametrize("preprocess", ["l2", "zscore", "centre", "standardise"])
+def test_points_of_any_preprocessing(preprocess):
+    Xs, ys, Xt, _ = shifted(d=5)
+    fitted = GroundMetricTransport(preprocess=preprocess, method="class-aware").fit(Xs=Xs, ys=ys, Xt=Xt)
+    ax = plot.embedding(fitted)
+    target, source, mapped = (points.get_offsets() for points in ax.collections)
+    assert len(source) == len(mapped) == len(Xs) and len(target) == len(Xt)
+    # Barycentres lie between the target points.
+    assert np.all(mapped >= target.min(axis=0) - 1e-9) and np.all(mapped <= target.max(axis=0) + 1e-9)
+    plt.close("all")
+
+
 def test_the_ellipse_is_the_unit_ball():
     Xs, _, Xt, _ = shifted(d=2)
     fitted = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)

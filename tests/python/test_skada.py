@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
+from remblai import GroundMetricTransport
 from remblai.skada import GroundMetricAdapter, GroundMetricMapping
 
 
@@ -63,6 +64,22 @@ def test_adapter_moves_the_source_only(toy):
     assert not np.allclose(moved[sample_domain > 0], X[sample_domain > 0])
     assert adapter.transport_.status_ == "converged"
     assert not hasattr(clone(adapter), "transport_")
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the target are doubtful")
+def test_the_class_aware_method_sees_labels_of_the_source_only(toy):
+    X, y, sample_domain = toy
+    target = sample_domain < 0
+    names = np.array(["no", "yes"])[y]
+    for labels, truth in ((masked(y, sample_domain), y), (np.where(target, "-", names), names)):
+        adapter = GroundMetricAdapter(GroundMetricTransport(method="class-aware"))
+        adapter.fit(X, labels, sample_domain=sample_domain)
+        other = clone(adapter).fit(X, truth, sample_domain=sample_domain)
+        np.testing.assert_array_equal(adapter.transport_.coupling_, other.transport_.coupling_)
+        assert adapter.transport_.shares_.shape == (2,)
+    pipeline = GroundMetricMapping(method="class-aware")
+    pipeline.fit(X, masked(y, sample_domain), sample_domain=sample_domain)
+    assert pipeline.score(X[target], y[target], sample_domain=sample_domain[target]) > 0.8
 
 
 def test_without_skada_the_error_says_what_to_install():

@@ -91,6 +91,23 @@ def test_the_metric_in_three_forms(preprocess, d):
     assert distance(Xs[0], Xt[0], squared=True) == pytest.approx(expected[0] ** 2)
 
 
+@pytest.mark.parametrize("preprocess", ["centre", "standardise"])
+def test_where_each_domain_has_its_scale_the_metric_is_that_of_the_target(preprocess, domains):
+    Xs, _, Xt, _ = domains
+    fitted = GroundMetricTransport(preprocess=preprocess).fit(Xs=Xs, Xt=Xt)
+    A, L = fitted.metric_, fitted.components_
+    np.testing.assert_allclose(L.T @ L, A, atol=1e-9 * np.abs(A).max())
+    pairs = np.stack([Xt[:10], Xt[10:20]], axis=1)
+    difference = Xt[:10] - Xt[10:20]
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", difference, A, difference))
+    np.testing.assert_allclose(fitted.pair_distance(pairs), expected, rtol=1e-7)
+    scale = Xt.std(axis=0) / Xs.std(axis=0) if preprocess == "standardise" else 1
+    moved = (Xs[:10] - Xs.mean(axis=0)) * scale + Xt.mean(axis=0)
+    pairs = np.stack([moved, Xt[:10]], axis=1)
+    between = np.diag(fitted.model_.distances(Xs[:10], Xt[:10]))
+    np.testing.assert_allclose(fitted.pair_distance(pairs), between, rtol=1e-7)
+
+
 def test_distances_of_points_outside_the_span():
     Xs, _, Xt, _ = shifted(m=10, n=8, d=30)
     fitted = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
@@ -111,11 +128,14 @@ def test_points_never_seen(kind, domains):
     np.testing.assert_allclose(fitted.inverse_transform(Xt=Xt[:7]), back[:7], rtol=1e-6)
 
 
-@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore"])
-def test_ferradans_moves_with_the_nearest(preprocess, domains):
-    Xs, _, Xt, _ = domains
-    fitted = GroundMetricTransport(out_of_sample_map="ferradans", preprocess=preprocess)
-    fitted.fit(Xs=Xs, Xt=Xt)
+@pytest.mark.parametrize("method", ["paper", "class-aware"])
+@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore", "centre", "standardise", "hellinger"])
+def test_ferradans_moves_with_the_nearest(preprocess, method, domains):
+    Xs, ys, Xt, _ = domains
+    if preprocess == "hellinger":
+        Xs, Xt = np.exp(Xs / 4), np.exp(Xt / 4)
+    fitted = GroundMetricTransport(out_of_sample_map="ferradans", preprocess=preprocess, method=method)
+    fitted.fit(Xs=Xs, ys=ys, Xt=Xt)
     near = Xs[:7] * (1 + 1e-9)
     np.testing.assert_allclose(fitted.transform(Xs=near), fitted.transform(Xs=Xs)[:7], rtol=1e-6)
     near = Xt[:7] * (1 + 1e-9)
@@ -214,7 +234,8 @@ def test_warnings_say_what_to_change(domains):
     with pytest.warns(ConvergenceWarning, match="give more '(max_iter|steps)'") as caught:
         GroundMetricTransport(max_iter=1).fit(Xs=Xs, Xt=Xt)
         GroundMetricTransport(max_iter=1).fit_transform(Xs=Xs, Xt=Xt)
-        remblai.GroundMetricClassifier(max_iter=1).fit(Xs, np.arange(len(Xs)) % 2, Xt=Xt)
+        classifier = remblai.GroundMetricClassifier(method="paper", max_iter=1)
+        classifier.fit(Xs, np.arange(len(Xs)) % 2, Xt=Xt)
         remblai.fit(Xs=Xs, Xt=Xt, steps=1)
     assert [record.filename for record in caught] == 4 * [__file__]
     with pytest.warns(UserWarning, match="yt is not used"):

@@ -10,11 +10,11 @@
 namespace remblai {
 
 /// The classes of some labels, ascending, and the place of each label among them.
-struct Classes {
+struct ClassPlaces {
   Labels names;
   std::vector<Index> places;
 
-  explicit Classes(const Labels& labels) {
+  explicit ClassPlaces(const Labels& labels) {
     const std::set<std::int64_t> all(labels.begin(), labels.end());
     names.resize(static_cast<Index>(all.size()));
     std::copy(all.begin(), all.end(), names.begin());

@@ -1,0 +1,65 @@
+"""Labels of any kind, and the whole numbers that stand for them in a model."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from . import _checks
+
+UNKNOWN = -1  # of a target point, in the library
+
+
+class Coded(NamedTuple):
+    """Labels of the source and known ones of the target, as a model takes them."""
+
+    classes: NDArray[Any]  #: the labels of the source, ascending
+    whole: bool  #: they are numbers of the model too; else their places stand for them
+    source: NDArray[np.int64]
+    known: NDArray[np.int64] | None  #: of target points that may be fitted with
+
+
+def coded(labels: NDArray[Any], name: str, known: ArrayLike | None, targets: int) -> Coded:
+    """`known` has a label for each of so many target points; NaN, None and -1 are none. Where -1 is a
+    class, it is a label, and the model has places, because -1 means nothing else there."""
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    whole = classes.dtype.kind in "iub"
+    at = None
+    if known is not None:
+        at = places(known, targets, "yt_known", classes)
+        if UNKNOWN in classes.tolist():
+            whole = False
+            if np.all(at >= 0) and np.any(classes[at] == UNKNOWN):
+                raise ValueError(
+                    "yt_known: -1 is a class of the source, so that all of these labels are known; mark "
+                    "those that are not by NaN or None"
+                )
+    numbers = _checks.labels(classes if whole else np.arange(len(classes)), len(classes), name)
+    assert numbers is not None
+    given = None if at is None else np.where(at < 0, UNKNOWN, numbers[at])
+    return Coded(classes, whole, numbers[codes], given)
+
+
+def places(values: ArrayLike, count: int, name: str, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """The place of each label in `classes`, -1 where it is not known."""
+    given = _checks.of_points(values, count, name)
+    known = is_known(given, classes)
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    if not set(given[known].tolist()) <= set(place):
+        raise ValueError(f"{name}: labels that the source has not; it has {list(classes)}")
+    found = np.full(len(given), UNKNOWN, dtype=np.int64)
+    found[known] = [place[label] for label in given[known].tolist()]
+    return found
+
+
+def is_known(labels: NDArray[Any], classes: NDArray[Any] | tuple[()] = ()) -> NDArray[np.bool_]:
+    """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is called."""
+    there = set(np.asarray(classes).tolist())
+    return np.array(
+        [label in there or (label is not None and label == label and label != -1) for label in labels.tolist()],
+        dtype=bool,
+    )

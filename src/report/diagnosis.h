@@ -1,0 +1,39 @@
+// What a class-aware fit found out, in words: the kind of shift, class by class, and how far it can
+// be trusted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "remblai/model.h"
+
+namespace remblai {
+
+enum class Shift { none, shares, position, both };
+constexpr std::array<std::string_view, 4> names(Shift) {
+  return {"none", "shares", "position", "both"};
+}
+
+struct Diagnosis {
+  Shift shift = Shift::none;
+  double shares_change = 0;  ///< share of the mass that changed its class, in [0, 1]
+  double move = 0;           ///< mean move of the classes, in units of their spread
+  bool doubtful = false;     ///< reliability below 0.8
+  std::string shift_words;   ///< a sentence
+  std::string trust_words;   ///< what the reliability means
+  std::string doubt;         ///< what is wrong where it is low; empty otherwise
+  std::string advice;        ///< what to do then; names options with a dollar sign
+};
+
+/// The model is class-aware.
+Diagnosis diagnose(const ClassModel& classes);
+
+/// One row a class: label, share in the source and in the target, how far it moved, how sure that
+/// is. At most `most` rows: those whose share changed most.
+struct ClassRow {
+  std::int64_t label = 0;
+  double source_share = 0, target_share = 0, moved = 0, sure = 0;
+};
+std::vector<ClassRow> class_rows(const ClassModel& classes, std::size_t most);
+
+}  // namespace remblai

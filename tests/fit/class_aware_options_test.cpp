@@ -1,0 +1,191 @@
+// What a caller may give a class-aware fit: shares, labels of target points, a metric, no lambda.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "fit/class_test_tools.h"
+#include "remblai/fit.h"
+#include "remblai/map.h"
+#include "remblai/predict.h"
+
+namespace remblai {
+namespace {
+
+using test::agreement;
+using test::class_aware;
+using test::class_problem;
+using test::difference;
+
+TEST(ClassAwareOptions, GivenSharesAreUsed) {
+  const Problem problem = class_problem(3, 30, 36, 4, 1, 2);
+  const Vector shares{{0.2, 0.7, 0.1}};
+  for (const double unit : {1.0, 50.0}) {
+    Options options = class_aware();
+    options.classes.target_shares = Matrix(unit * shares.transpose());
+    const Model model = fit(problem, options);
+    EXPECT_LT(difference(model.classes->shares, shares), 1e-12);
+    const Matrix members = test::one_hot(Classes(problem.source.labels).places, 3);
+    EXPECT_LT(difference(members.transpose() * plan(model).rowwise().sum(), shares), 1e-7);
+  }
+  Options options = class_aware();
+  options.classes.target_shares = SharesChoice::uniform;
+  EXPECT_LT(difference(fit(problem, options).classes->shares, Vector::Constant(3, 1.0 / 3)), 1e-12);
+  options.classes.target_shares = SharesChoice::source;
+  const Model model = fit(problem, options);
+  EXPECT_LT(difference(model.classes->shares, model.classes->source_shares), 1e-12);
+}
+
+// A class that the target does not have.
+TEST(ClassAwareOptions, AShareOfZeroKeepsAClassAway) {
+  Problem problem = class_problem(3, 30, 36, 4, 1, 2);
+  for (const double lambda : {by_method, 0.0}) {
+    Options options = class_aware();
+    options.lambda = lambda;
+    options.classes.target_shares = Matrix{{0.6, 0, 0.4}};
+    const Model model = fit(problem, options);
+    EXPECT_TRUE(model.status.converged()) << model.status.reason();
+    EXPECT_TRUE(map(model).allFinite());
+    EXPECT_TRUE(model.classes->moves.allFinite()) << lambda << "\n" << model.classes->moves;
+    const ClassShares found = probabilities(model, problem.target.points);
+    ASSERT_TRUE(found.shares.allFinite()) << lambda;
+    EXPECT_LT(propagate(model, problem.target.points).shares.col(1).maxCoeff(), 1e-3);
+  }
+}
+
+// Without a prior the shares may be the maximum of the likelihood itself, which is at a corner
+// where the target has no point of a class.
+TEST(ClassAwareOptions, NoPriorAndATargetOfOneClass) {
+  for (const Index classes : {2, 4})
+    for (const double apart : {3.0, 30.0}) {
+      Problem problem = class_problem(classes, 40, 30, 3, 2, apart);
+      std::vector<Index> first;
+      for (Index j = 0; j < 30; ++j)
+        if (problem.target.labels[j] == 2) first.push_back(j);
+      problem.target.points = Matrix(problem.target.points(first, Eigen::all));
+      problem.target.labels = Labels(problem.target.labels(first));
+      for (const Translation translation : {Translation::no, Translation::automatic}) {
+        SCOPED_TRACE(testing::Message() << classes << " " << apart << " " << name(translation));
+        Options options = class_aware();
+        options.classes.share_prior = 0;
+        options.classes.translation = translation;
+        Model model;
+        ASSERT_EQ(test::message_of([&] { model = fit(problem, options); }), "");
+        EXPECT_TRUE(model.status.converged()) << model.status.reason();
+        EXPECT_TRUE(map(model).allFinite());
+        if (translation == Translation::no)
+          EXPECT_EQ(predict(model, problem.target.points), problem.target.labels);
+      }
+    }
+}
+
+TEST(ClassAwareOptions, KnownLabelsAreTheOpinion) {
+  Problem problem = class_problem(3, 30, 36, 4, 3, 1);
+  problem.known_labels = Labels::Constant(36, unknown_label);
+  for (const Index j : {0, 5, 11, 30}) problem.known_labels[j] = j % 2 ? 8 : 5;
+  const Model model = fit(problem, class_aware());
+  const Matrix& opinions = model.classes->opinions;
+  EXPECT_LT(difference(opinions.rowwise().sum(), Matrix::Ones(36, 1)), 1e-12);
+  for (Index j = 0; j < 36; ++j)
+    if (problem.known_labels[j] == unknown_label)
+      EXPECT_LT(opinions.row(j).maxCoeff(), 1) << j;
+    else
+      EXPECT_EQ(opinions.row(j), test::one_hot({j % 2 ? 2 : 1}, 3)) << j;
+}
+
+// Classes that have changed places: nothing but labels can tell.
+TEST(ClassAwareOptions, KnownLabelsLeadWhereTheSourceMisleads) {
+  Problem problem = class_problem(2, 30, 40, 3, 4, 4, 0);
+  for (Index j = 0; j < 40; ++j) problem.target.labels[j] = problem.target.labels[j] == 2 ? 5 : 2;
+  const auto right = [&] {
+    return agreement(predict(fit(problem, class_aware()), problem.target.points),
+                     problem.target.labels);
+  };
+  EXPECT_LT(right(), 0.1);
+  problem.known_labels = problem.target.labels;
+  EXPECT_GT(right(), 0.9);
+}
+
+TEST(ClassAwareOptions, FixedMetricsStayFixed) {
+  const Problem problem = class_problem(3, 30, 36, 5, 5, 3);
+  const Matrix own = test::random_spd(5, 10, 1);
+  for (const bool given : {false, true}) {
+    Options options = class_aware();
+    if (given)
+      options.metric = own;
+    else
+      options.metric = MetricChoice::identity;
+    const Model model = fit(problem, options);
+    EXPECT_TRUE(model.status.converged()) << model.status.reason();
+    EXPECT_EQ(model.history.size(), 3u);
+    EXPECT_LT(difference(model.metric.matrix(), given ? own : Matrix::Identity(5, 5)), 1e-12);
+    EXPECT_GT(agreement(predict(model, problem.target.points), problem.target.labels), 0.95);
+  }
+  // The identity is the metric that is given as such.
+  Options identity = class_aware(), matrix = class_aware();
+  identity.metric = MetricChoice::identity;
+  matrix.metric = Matrix(Matrix::Identity(5, 5));
+  EXPECT_LT(difference(plan(fit(problem, identity)), plan(fit(problem, matrix))), 1e-7);
+  for (const MetricChoice metric : {MetricChoice::w, MetricChoice::w_inverse}) {
+    Options options = class_aware();
+    options.metric = metric;
+    EXPECT_TRUE(fit(problem, options).status.converged());
+  }
+}
+
+TEST(ClassAwareOptions, ExactPlansAreSparse) {
+  const Problem problem = class_problem(3, 30, 36, 4, 6, 3);
+  Options options = class_aware();
+  options.lambda = 0;
+  const Model model = fit(problem, options);
+  EXPECT_TRUE(model.status.converged()) << model.status.reason();
+  EXPECT_LE(model.exact.size(), 30u + 36u - 1);
+  EXPECT_EQ(model.lambda, 0);
+  EXPECT_GT(model.classes->class_cost, 0);
+  EXPECT_GT(agreement(predict(model, problem.target.points), problem.target.labels), 0.9);
+  EXPECT_LT(difference(map(model, problem.source.points), map(model)), 1e-9);
+  EXPECT_LT(difference(map_back(model, problem.target.points), map_back(model)), 1e-9);
+}
+
+// Without an opinion the plan is that of the moved points alone.
+TEST(ClassAwareOptions, AnOpinionOfNoWeightCostsNothing) {
+  const Problem problem = class_problem(3, 30, 36, 4, 7, 2);
+  Options options = class_aware();
+  options.classes.opinion = 0;
+  EXPECT_EQ(fit(problem, options).classes->class_cost, 0);
+}
+
+TEST(ClassAwareOptions, FewLandmarksGiveAboutTheSameLabels) {
+  const Problem problem = class_problem(3, 60, 90, 3, 8, 3);
+  Options options = class_aware();
+  const Labels exact = predict(fit(problem, options), problem.target.points);
+  options.classes.landmarks = 40;
+  const Model model = fit(problem, options);
+  EXPECT_TRUE(model.status.converged());
+  EXPECT_GT(agreement(predict(model, problem.target.points), exact), 0.95);
+  options.classes.landmarks = 10;
+  EXPECT_TRUE(probabilities(fit(problem, options), problem.target.points).shares.allFinite());
+}
+
+// Pure label shift needs no translation; a target that is moved as a whole does.
+TEST(ClassAwareOptions, TheExplanationIsFound) {
+  EXPECT_FALSE(fit(class_problem(3, 90, 90, 3, 9, 3, 0), class_aware()).classes->translated);
+  const Problem moved = class_problem(3, 90, 90, 3, 9, 3, 20);
+  const Model model = fit(moved, class_aware());
+  EXPECT_TRUE(model.classes->translated);
+}
+
+TEST(ClassAwareOptions, AModelOfTheSamePointsIsAStart) {
+  const Problem problem = class_problem(3, 30, 36, 4, 10, 2);
+  const Model paper = fit(problem, {.lambda = 0.2}), before = fit(problem, class_aware());
+  for (const Model* start : {&paper, &before}) {
+    const Model model = fit(problem, class_aware(), {}, start);
+    EXPECT_TRUE(model.status.converged()) << model.status.reason();
+    EXPECT_GT(agreement(predict(model, problem.target.points),
+                        predict(before, problem.target.points)),
+              0.95);
+  }
+  EXPECT_TRUE(fit(problem, {.lambda = 0.2}, {}, &before).status.converged());
+}
+
+}  // namespace
+}  // namespace remblai

@@ -1,0 +1,217 @@
+// Class-aware fits as a whole: what they answer, and what must not change the answer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "fit/class_test_tools.h"
+#include "remblai/fit.h"
+#include "remblai/fit_path.h"
+#include "remblai/map.h"
+#include "remblai/predict.h"
+
+namespace remblai {
+namespace {
+
+using test::agreement;
+using test::class_aware;
+using test::class_problem;
+using test::difference;
+using test::random_matrix;
+
+// Few dimensions and more dimensions than points.
+std::vector<Problem> problems() {
+  return {class_problem(3, 30, 36, 4, 1, 2), class_problem(4, 20, 18, 60, 2, 1)};
+}
+
+void expect_same_answers(const Model& a, const Matrix& points_a, const Model& b,
+                         const Matrix& points_b, double tolerance) {
+  const ClassShares p = probabilities(a, points_a), q = probabilities(b, points_b);
+  EXPECT_EQ(p.classes, q.classes);
+  EXPECT_LT(difference(p.shares, q.shares), tolerance);
+  EXPECT_EQ(predict(a, points_a), predict(b, points_b));
+  EXPECT_LT(difference(a.classes->shares, b.classes->shares), tolerance);
+  EXPECT_EQ(a.classes->translated, b.classes->translated);
+  EXPECT_EQ(a.classes->cautious, b.classes->cautious);
+}
+
+TEST(ClassAware, LabelsAreRightWhereClassesAreFarApart) {
+  for (const Index d : {2, 5, 100}) {
+    const Problem problem = class_problem(3, 30, 60, d, 3, 5);
+    const Model model = fit(problem, class_aware());
+    EXPECT_TRUE(model.status.converged()) << model.status.reason();
+    EXPECT_EQ(model.history.size(), 3u);
+    EXPECT_GT(agreement(predict(model, problem.target.points), problem.target.labels), 0.98) << d;
+    const Vector truth{{0.78, 0.11, 0.11}};
+    EXPECT_LT(difference(model.classes->shares, truth), 0.06) << model.classes->shares;
+  }
+}
+
+TEST(ClassAware, ALabelIsTheMostProbableClass) {
+  for (const Problem& problem : problems()) {
+    const Model model = fit(problem, class_aware());
+    const Matrix points = 3 * random_matrix(50, problem.source.dimension(), 9);
+    const ClassShares found = probabilities(model, points);
+    EXPECT_EQ(found.classes, model.classes->classes);
+    EXPECT_LT(difference(found.shares.rowwise().sum(), Matrix::Ones(50, 1)), 1e-12);
+    EXPECT_GE(found.shares.minCoeff(), 0);
+    const Labels labels = predict(model, points);
+    const Classifier& head = model.classes->head;
+    const Matrix scores = head.scores(model.metric.embed(points));
+    for (Index i = 0; i < 50; ++i) {
+      Index best = 0, highest = 0;
+      found.shares.row(i).maxCoeff(&best);
+      scores.row(i).maxCoeff(&highest);
+      EXPECT_EQ(labels[i], found.classes[best]) << i;
+      EXPECT_EQ(labels[i], found.classes[highest]) << i;
+    }
+  }
+}
+
+// Scores that are tiny far away from all points still say which class is the nearest.
+TEST(ClassAware, FarPointsGetTheClassOfTheHighestScore) {
+  Problem problem = class_problem(2, 40, 40, 2, 4, 0);
+  for (Domain* domain : {&problem.source, &problem.target})
+    for (Index i = 0; i < 40; ++i) {  // rings, which only kernels tell apart
+      domain->labels[i] = i % 2 ? 5 : 2;
+      domain->points.row(i) *= (i % 2 ? 3 : 1) / domain->points.row(i).norm();
+    }
+  const Model model = fit(problem, class_aware());
+  const Classifier& head = model.classes->head;
+  ASSERT_GT(head.width, 0);
+  for (const double distance : {1.0, 10.0, 15.0, 20.0, 25.0}) {
+    const Matrix point{{distance, 0}};
+    const Matrix scores = head.scores(model.metric.embed(point));
+    const std::int64_t expected = model.classes->classes[scores(0, 1) > scores(0, 0) ? 1 : 0];
+    EXPECT_EQ(predict(model, point)[0], expected) << distance << " scores " << scores;
+  }
+}
+
+TEST(ClassAware, TrainingPointsAreMappedLikeNewOnes) {
+  for (const Problem& problem : problems())
+    for (const MetricChoice metric : {MetricChoice::learned, MetricChoice::identity}) {
+      Options options = class_aware();
+      options.metric = metric;
+      const Model model = fit(problem, options);
+      EXPECT_LT(difference(map(model, problem.source.points), map(model)), 1e-7);
+      EXPECT_LT(difference(map_back(model, problem.target.points), map_back(model)), 1e-7);
+      const Matrix g = plan(model);
+      const Matrix members = test::one_hot(Classes(problem.source.labels).places,
+                                           model.classes->classes.size());
+      const Vector columns = g.colwise().sum();
+      EXPECT_LT(difference(propagate(model, problem.target.points).shares,
+                           columns.cwiseInverse().asDiagonal() * g.transpose() * members),
+                1e-7);
+    }
+}
+
+TEST(ClassAware, TheUnitOfTheDataDoesNotMatter) {
+  for (const Problem& problem : problems()) {
+    const Model model = fit(problem, class_aware());
+    for (const double unit : {1e-100, 1e-3, 1e100}) {
+      Problem scaled = problem;
+      scaled.source.points *= unit;
+      scaled.target.points *= unit;
+      const Model other = fit(scaled, class_aware());
+      SCOPED_TRACE(unit);
+      expect_same_answers(model, problem.target.points, other, scaled.target.points, 1e-6);
+      EXPECT_LT(difference(map(model), map(other) / unit), 1e-6);
+    }
+  }
+}
+
+TEST(ClassAware, HowFarTheTargetIsMovedDoesNotMatter) {
+  for (const Problem& problem : problems()) {
+    const Eigen::RowVectorXd way = random_matrix(1, problem.source.dimension(), 7).row(0);
+    const auto moved = [&](double far) {
+      Problem other = problem;
+      other.target.points.rowwise() += far * way;
+      return other;
+    };
+    const Problem near = moved(1e3);
+    const Model model = fit(near, class_aware());
+    EXPECT_TRUE(model.classes->translated);
+    for (const double far : {2e3, 1e5, 1e6}) {
+      const Problem other = moved(far);
+      SCOPED_TRACE(far);
+      expect_same_answers(model, near.target.points, fit(other, class_aware()),
+                          other.target.points, 1e-3);
+    }
+    // Both domains together: nothing is relative to zero.
+    Problem both = problem;
+    both.source.points.rowwise() += 1e4 * way;
+    both.target.points.rowwise() += 1e4 * way;
+    expect_same_answers(fit(problem, class_aware()), problem.target.points,
+                        fit(both, class_aware()), both.target.points, 1e-5);
+  }
+}
+
+TEST(ClassAware, PermutingPointsPermutesTheLabels) {
+  for (const Problem& problem : problems()) {
+    const auto order = [](Index size, Index step) {
+      std::vector<Index> places;
+      for (Index i = 0; i < size; ++i) places.push_back((i * step + 3) % size);
+      return places;
+    };
+    const std::vector<Index> rows = order(problem.source.size(), 7);
+    const std::vector<Index> columns = order(problem.target.size(), 5);
+    Problem other = problem;
+    other.source.points = problem.source.points(rows, Eigen::all);
+    other.source.labels = problem.source.labels(rows);
+    other.target.points = problem.target.points(columns, Eigen::all);
+    const Model a = fit(problem, class_aware()), b = fit(other, class_aware());
+    const Matrix in_order = problem.target.points(columns, Eigen::all);
+    expect_same_answers(a, in_order, b, other.target.points, 1e-6);
+    EXPECT_LT(difference(plan(a)(rows, columns), plan(b)), 1e-6);
+  }
+}
+
+TEST(ClassAware, NamesOfClassesAndLabelsOfTheTargetDoNotMatter) {
+  const Problem problem = problems().front();
+  Problem renamed = problem;
+  renamed.source.labels = 100 * problem.source.labels.array() - 4000;
+  renamed.target.labels.setConstant(2);
+  const Labels before = predict(fit(problem, class_aware()), problem.target.points);
+  const Labels after = predict(fit(renamed, class_aware()), problem.target.points);
+  EXPECT_EQ(Labels(100 * before.array() - 4000), after);
+}
+
+// Every plan after the first of a path, and one that starts from a model, is the same fit.
+TEST(ClassAware, FitsOfAPathAreThoseOfFit) {
+  const Problem problem = problems().front();
+  std::vector<Options> grid;
+  for (const double lambda : {0.1, 0.5, 0.0, 0.1}) {
+    grid.push_back(class_aware());
+    grid.back().lambda = lambda;
+  }
+  grid.push_back({.lambda = 0.3});
+  grid.push_back(class_aware());
+  grid.back().metric = MetricChoice::identity;
+  grid.push_back(class_aware());
+  fit_path(problem, grid, [&](std::size_t place, const FitPath& path) {
+    SCOPED_TRACE(place);
+    const Model model = fit(problem, grid[place]), found = path.model();
+    EXPECT_EQ(path.status().outcome, model.status.outcome);
+    EXPECT_EQ(path.labels(), predict(model, problem.target.points));
+    EXPECT_EQ(found.classes.has_value(), model.classes.has_value());
+    if (model.classes)
+      expect_same_answers(model, problem.target.points, found, problem.target.points, 1e-5);
+    EXPECT_LT(difference(plan(model), plan(found)), 1e-5);
+    return true;
+  });
+}
+
+TEST(ClassAware, AStoppedFitStillAnswers) {
+  const Problem problem = problems().front();
+  const Model model = fit(problem, class_aware(), [](const Progress& at) { return !at.record; });
+  EXPECT_EQ(model.status.outcome, Outcome::stopped);
+  EXPECT_EQ(model.history.size(), 1u);
+  Options one = class_aware();
+  one.steps = 1;
+  expect_same_answers(fit(problem, one), problem.target.points, model, problem.target.points,
+                      1e-6);
+}
+
+}  // namespace
+}  // namespace remblai

@@ -1,0 +1,445 @@
+"""The class-aware method: its equations, an oracle in NumPy, and the ways to ask for it."""
+
+import importlib.util
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from conftest import ROOT, shifted
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import pairwise_distances_argmin
+
+import remblai
+from remblai import GroundMetricClassifier, GroundMetricTransport
+
+REFERENCE = ROOT.parent / "shared/reference/class_aware.py"
+LEFT_TO_THE_METHOD = {"lambda_", "prior_ridge", "ridge", "steps"}
+
+
+def fit(X, y, Z, **options):
+    return remblai.fit(Xs=X, ys=y, Xt=Z, **{"method": "class-aware", **options})
+
+
+def turned(truth_of_the_second=1):
+    """Two clusters, and the same turned by 90 degrees: either way to label them is as good."""
+    random = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = np.c_[4 * y - 2, 0 * y] + 0.5 * random.standard_normal((40, 2))
+    Z = np.c_[0 * y, 4 * y - 2] + 0.5 * random.standard_normal((40, 2))
+    return X, y, Z, y if truth_of_the_second else 1 - y
+
+
+# ---- options
+
+
+def test_defaults_follow_the_method():
+    defaults = {option["name"]: option["default"] for option in remblai.options()}
+    assert {name for name, value in defaults.items() if value is None} == LEFT_TO_THE_METHOD
+    assert defaults["method"] == "paper" and defaults["prior"] == "auto"
+    of = {
+        method: {option["name"]: option["default"] for option in remblai.options(method)}
+        for method in ("paper", "class-aware")
+    }
+    different = {name for name in defaults if of["paper"][name] != of["class-aware"][name]}
+    assert different == LEFT_TO_THE_METHOD | {"method", "prior"}
+    X, y, Z, _ = shifted()
+    for method in of:
+        assert fit(X, y, Z, method=method).options == of[method]
+    assert GroundMetricClassifier().method == "class-aware"
+    assert GroundMetricTransport().method == "paper"
+    for estimator in (GroundMetricClassifier(), GroundMetricTransport()):
+        assert estimator.reg_e is None and estimator.max_iter is None and estimator.ridge is None
+    with pytest.raises(ValueError, match="^method: 'newest' is not one of paper, class-aware"):
+        remblai.options("newest")
+    with pytest.raises(ValueError, match="^method: 'newest' is not one of paper, class-aware"):
+        GroundMetricClassifier(method="newest").fit(X, y, Xt=Z)
+
+
+def test_none_keeps_a_default():
+    X, y, Z, _ = shifted()
+    for method in ("paper", "class-aware"):
+        nothing = {option["name"]: None for option in remblai.options() if option["name"] != "method"}
+        given, left_out = fit(X, y, Z, method=method, **nothing), fit(X, y, Z, method=method)
+        np.testing.assert_array_equal(given.f, left_out.f)
+        assert given.options == left_out.options
+    assert remblai.fit(Xs=X, ys=y, Xt=Z, method=None).classes is None
+    np.testing.assert_array_equal(
+        given.predict(Z, rule=None, neighbours=None, knn_metric=None), given.predict(Z)
+    )
+
+
+def test_every_option_is_a_parameter_and_has_an_effect():
+    X, y, Z, _ = shifted()
+    plain = GroundMetricClassifier().fit(X, y, Xt=Z)
+    changes = {
+        "opinion": 2.0, "smoothing": 1.0, "kernel_width": 0.1, "share_prior": 20.0, "translation": "no",
+        "target_shares": [1, 2, 3], "reg_e": 1.0, "ridge": 0.01, "max_iter": 1,
+    }  # fmt: skip
+    for name, value in changes.items():
+        other = GroundMetricClassifier(**{name: value}).fit(X, y, Xt=Z)
+        assert np.abs(other.predict_proba(Z) - plain.predict_proba(Z)).max() > 1e-9, name
+    assert not GroundMetricClassifier(caution="bold").fit(X, y, Xt=Z).model_.classes.cautious
+    assert GroundMetricClassifier(landmarks=12).fit(X, y, Xt=Z).model_.options["landmarks"] == 12
+    for name, value in (("opinion", -1), ("kernel_width", 0), ("landmarks", 3), ("caution", "some")):
+        with pytest.raises(ValueError, match=f"^{name}: "):
+            GroundMetricClassifier(**{name: value}).fit(X, y, Xt=Z)
+
+
+# ---- what a fit is
+
+
+@pytest.mark.parametrize("options", [{}, {"caution": "bold"}, {"share_prior": 3.0}])
+def test_shares_are_those_of_maximum_likelihood(options):
+    X, y, Z, _ = shifted(seed=2, m=80, n=70)
+    classes = fit(X, y, Z, **options).classes
+    np.testing.assert_array_equal(classes.classes, np.unique(y))
+    np.testing.assert_allclose(classes.source_shares, np.bincount(y) / len(y))
+    np.testing.assert_allclose(classes.opinions.sum(axis=1), 1)
+    doubt = (1 - classes.reliability) / classes.reliability if classes.cautious else 0
+    prior = options.get("share_prior", 0.5) + len(Z) * doubt**2 * classes.source_shares
+    expected = (classes.opinions.sum(axis=0) + prior) / (len(Z) + prior.sum())
+    np.testing.assert_allclose(classes.shares, expected, atol=1e-6)
+
+
+def test_row_sums_follow_the_shares():
+    X, y, Z, _ = shifted()
+    model = fit(X, y, Z, tolerance=1e-9)
+    plan = model.plan()
+    np.testing.assert_allclose(plan.sum(axis=0), 1 / len(Z), atol=1e-8)
+    expected = (model.classes.shares / np.bincount(y))[y]
+    np.testing.assert_allclose(plan.sum(axis=1), expected, atol=1e-8)
+    np.testing.assert_allclose(model.map(), plan @ Z / plan.sum(axis=1)[:, None], atol=1e-6)
+    assert 0 <= model.classes.common_trust <= 1
+    assert np.all((model.classes.trust >= 0) & (model.classes.trust <= 1))
+    assert model.classes.moves.shape == (3, 3) and model.classes.move_lengths.shape == (3,)
+    assert 0 < model.classes.reliability <= model.classes.left_out <= 1
+    assert "3 classes; reliability" in repr(model.classes)
+
+
+def reference():
+    if not REFERENCE.exists():
+        pytest.skip(f"the computation in NumPy is not at {REFERENCE}")
+    spec = importlib.util.spec_from_file_location("class_aware", REFERENCE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("data", ["digits", "clusters"])
+def test_it_is_the_computation_in_numpy(data, digits):
+    oracle = reference()
+    if data == "digits":
+        X, y, Z, E = digits["Xs"], digits["ys"], digits["Xt"], digits["X_test"]
+    else:
+        X, y, Z, _ = shifted(seed=4, m=120, n=150, d=5)
+        E = Z + 0.3 * np.random.default_rng(1).standard_normal(Z.shape)
+    expected = oracle.adapt(X, y, Z, E)
+    model = fit(X, y, Z)
+    classes, probabilities = model.predict_proba(E)
+    assert np.mean(model.predict(E) == classes[expected["labels"]]) >= 0.99
+    assert np.mean(model.predict(E, rule="nearest") == classes[expected["map_labels"]]) >= 0.99
+    assert model.classes.translated == (expected["centring"] == "translation")
+    assert model.classes.cautious == expected["cautious"]
+    assert model.classes.reliability == pytest.approx(expected["reliability"], abs=0.01)
+    np.testing.assert_allclose(model.classes.shares, expected["shares"], atol=0.005)
+    np.testing.assert_allclose(model.classes.trust, expected["tk"], atol=0.02)
+    np.testing.assert_allclose(model.classes.common_trust, expected["t0"], atol=0.02)
+    assert np.abs(model.plan() - expected["plan"]).sum() < 0.02
+    assert np.abs(probabilities - expected["probabilities"]).mean() < 0.05
+
+
+def test_digits_whose_shares_changed(digits):
+    classifier = GroundMetricClassifier().fit(digits["Xs"], digits["ys"], Xt=digits["Xt"])
+    assert classifier.score(digits["X_test"], digits["y_test"]) > 0.9
+    true = np.bincount(digits["yt"][digits["yt"] >= 0], minlength=10) / len(digits["yt"])
+    assert np.abs(classifier.shares_ - true).max() < 0.05
+    probabilities = classifier.predict_proba(digits["X_test"])
+    right = classifier.predict(digits["X_test"]) == digits["y_test"]
+    assert abs(probabilities.max(axis=1).mean() - right.mean()) < 0.1  # calibrated
+
+
+# ---- answers
+
+
+@pytest.mark.parametrize("rule", ["auto", "head", "propagate"])
+def test_probabilities_are_those_of_the_labels(rule):
+    X, y, Z, _ = shifted(seed=3)
+    classifier = GroundMetricClassifier(rule=rule).fit(X, y, Xt=Z)
+    points = np.vstack([Z, np.random.default_rng(0).uniform(-5, 5, (100, 3))])
+    probabilities = classifier.predict_proba(points)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(classifier.classes_[probabilities.argmax(axis=1)], classifier.predict(points))
+    classes, same = classifier.model_.predict_proba(points, rule=rule)
+    np.testing.assert_array_equal(classes, classifier.classes_)
+    np.testing.assert_array_equal(same, probabilities)
+
+
+def test_rules():
+    X, y, Z, _ = shifted(seed=3)
+    model = fit(X, y, Z)
+    points = np.random.default_rng(0).uniform(-5, 5, (200, 3))
+    answers = {rule: model.predict_proba(points, rule=rule)[1] for rule in ("head", "nearest", "propagate")}
+    np.testing.assert_array_equal(model.predict_proba(points)[1], answers["head"])
+    np.testing.assert_array_equal(model.propagate(points)[1], answers["propagate"])
+    assert np.abs(answers["head"] - answers["propagate"]).max() > 0.01
+    mapped = model.map()
+    nearest = y[pairwise_distances_argmin(points, mapped)]
+    for options in ({"knn_metric": "euclidean"}, {"rule": "nearest", "knn_metric": "euclidean"}):
+        np.testing.assert_array_equal(model.predict(points, **options), nearest)
+    np.testing.assert_array_equal(model.predict(points, neighbours=1), model.predict(points, rule="nearest"))
+    np.testing.assert_allclose(model.predict_proba(points, neighbours=len(X))[1], 1 / 3)
+    for rule in ("head", "propagate"):
+        with pytest.raises(ValueError, match=f"^neighbours: has no meaning for the rule {rule}; .*'rule' nearest"):
+            model.predict(points, rule=rule, neighbours=3)
+    with pytest.raises(ValueError, match="^rule: 'tail' is not one of auto, head, nearest, propagate"):
+        model.predict(points, rule="tail")
+    with pytest.raises(ValueError, match="^rule: head needs a class-aware model"):
+        fit(X, y, Z, method="paper").predict(points, rule="head")
+
+
+def test_rules_of_a_classifier():
+    X, y, Z, _ = shifted(seed=3)
+    points = np.random.default_rng(0).uniform(-5, 5, (200, 3))
+    classifier = GroundMetricClassifier().fit(X, y, Xt=Z)
+    model = classifier.model_
+    np.testing.assert_array_equal(classifier.predict(points), model.predict(points, rule="head"))
+    classifier.set_params(n_neighbors=3)  # what a prediction is made with belongs to the prediction
+    np.testing.assert_array_equal(classifier.predict(points), model.predict(points, neighbours=3))
+    paper = GroundMetricClassifier(method="paper").fit(X, y, Xt=Z)
+    np.testing.assert_array_equal(paper.predict(points), paper.model_.predict(points, rule="nearest"))
+    for parameters, words in (
+        ({"rule": "head", "n_neighbors": 3}, "^n_neighbors: has no meaning for the rule head"),
+        ({"rule": "head", "method": "paper"}, "^rule: head needs a class-aware model"),
+        ({"rule": "tail"}, "^rule: 'tail' is not one of"),
+        ({"base_estimator": LogisticRegression(), "rule": "nearest"}, "^rule: it has no meaning"),
+        ({"base_estimator": LogisticRegression(), "n_neighbors": 1}, "^n_neighbors: it has no meaning"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            GroundMetricClassifier(**parameters).fit(X, y, Xt=Z)
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the target are doubtful")
+def test_a_class_without_mass_keeps_its_column():
+    X, y, Z, _ = shifted()
+    for options in ({"target_shares": [0, 1, 1]}, {"share_prior": 0.0, "caution": "bold"}):
+        classifier = GroundMetricClassifier(rule="nearest", **options).fit(X, y, Xt=Z[np.arange(50) % 3 > 0])
+        probabilities = classifier.predict_proba(Z)
+        assert probabilities.shape == (len(Z), 3)
+        labels = classifier.classes_[probabilities.argmax(axis=1)]
+        np.testing.assert_array_equal(labels, classifier.predict(Z))
+
+
+def test_saved_models_answer_with_the_same_bits(tmp_path):
+    X, y, Z, _ = shifted()
+    known = np.where(np.arange(len(Z)) < 3, np.arange(len(Z)) % 3, -1)
+    model = fit(X, y, Z, known_labels=known, target_shares=[1, 1, 2], preprocess="standardise")
+    model.save(tmp_path / "model.npz")
+    for other in (remblai.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+        for rule in ("head", "nearest", "propagate"):
+            found = [m.predict_proba(Z + 0.1, rule=rule)[1] for m in (model, other)]
+            np.testing.assert_array_equal(*found)
+        np.testing.assert_array_equal(other.map(X + 0.1), model.map(X + 0.1))
+        assert other.options == model.options and other.options["target_shares"] == "given"
+        for name in ("classes", "shares", "trust", "moves", "opinions", "reliability", "translated"):
+            np.testing.assert_array_equal(getattr(other.classes, name), getattr(model.classes, name))
+    classifier = GroundMetricClassifier().fit(X, y, Xt=Z)
+    again = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(again.predict_proba(Z), classifier.predict_proba(Z))
+    np.testing.assert_array_equal(again.shares_, classifier.shares_)
+
+
+def test_arrays_of_the_classes_keep_their_model_alive():
+    X, y, Z, _ = shifted()
+    opinions = fit(X, y, Z).classes.opinions
+    copy = opinions.copy()
+    assert not opinions.flags.writeable
+    for _ in range(20):  # would take the place of what was freed
+        fit(X[::-1], y[::-1], Z)
+    np.testing.assert_array_equal(opinions, copy)
+
+
+# ---- what is known of the target
+
+
+@pytest.mark.parametrize("truth_of_the_second", [0, 1])
+def test_known_labels_decide(truth_of_the_second):
+    X, y, Z, truth = turned(truth_of_the_second)
+    for unknown in (-1, np.nan):
+        known = np.where(np.arange(len(Z)) < 6, truth, unknown)
+        model = fit(X, y, Z, known_labels=known)
+        np.testing.assert_array_equal(model.predict(Z), truth)
+        np.testing.assert_array_equal(model.classes.opinions[:6], np.eye(2)[truth[:6]])
+    blind = fit(X, y, Z, known_labels=np.full(len(Z), -1))
+    np.testing.assert_array_equal(blind.classes.opinions, fit(X, y, Z).classes.opinions)
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the target are doubtful")
+@pytest.mark.parametrize("kind", ["numbers", "floats", "names", "signs"])
+def test_known_labels_of_any_kind(kind):
+    X, y, Z, truth = turned(0)
+    names = {"numbers": np.array([3, 7]), "floats": np.array([0.5, 1.5]) * 2,
+             "names": np.array(["left", "right"]), "signs": np.array([-1, 1])}[kind]  # fmt: skip
+    known = names[truth].astype(object)
+    known[6:] = None
+    classifier = GroundMetricClassifier().fit(X, names[y], Xt=Z, yt_known=known)
+    np.testing.assert_array_equal(classifier.predict(Z), names[truth])
+    transport = GroundMetricTransport(method="class-aware").fit(Xs=X, ys=names[y], Xt=Z, yt_known=known)
+    np.testing.assert_array_equal(transport.classes_, classifier.classes_)
+    np.testing.assert_array_equal(transport.shares_, classifier.shares_)
+    np.testing.assert_array_equal(transport.coupling_, classifier.coupling_)
+    strange = known.copy()
+    strange[0] = "nowhere"
+    with pytest.raises(ValueError, match="yt_known: labels that the source has not; it has"):
+        classifier.fit(X, names[y], Xt=Z, yt_known=strange)
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the target are doubtful")
+def test_known_labels_are_never_taken_by_mistake():
+    X, y, Z, truth = turned()
+    with pytest.raises(ValueError, match="^known_labels: .*give the 'method' class-aware"):
+        remblai.fit(Xs=X, ys=y, Xt=Z, known_labels=truth)
+    for estimator in (GroundMetricClassifier(method="paper"), GroundMetricTransport()):
+        arguments = {"X": X, "y": y} if isinstance(estimator, GroundMetricClassifier) else {"Xs": X, "ys": y}
+        with pytest.raises(ValueError, match="^yt_known: .*give the 'method' class-aware"):
+            estimator.fit(**arguments, Xt=Z, yt_known=truth)
+    with pytest.raises(ValueError, match="yt_known: 5 labels for 40 points"):
+        GroundMetricClassifier().fit(X, y, Xt=Z, yt_known=truth[:5])
+    with pytest.raises(ValueError, match="known_labels: label 9 of target point 1 .*not a label of the source"):
+        fit(X, y, Z, known_labels=truth + 9)
+    signs = 2 * y - 1
+    with pytest.raises(ValueError, match="yt_known: -1 is a class of the source.*NaN or None"):
+        GroundMetricClassifier().fit(X, signs, Xt=Z, yt_known=np.where(np.arange(40) < 3, signs, -1))
+    with pytest.warns(UserWarning, match="yt is not used: .*yt_known"):
+        transport = GroundMetricTransport(method="class-aware").fit(Xs=X, ys=y, Xt=Z, yt=truth)
+    np.testing.assert_array_equal(transport.model_.plan(), fit(X, y, Z).plan())
+
+
+def test_target_shares():
+    X, y, Z, _ = shifted()
+    shares = {"uniform": [1 / 3] * 3, "source": np.bincount(y) / len(y)}
+    for given, expected in (*shares.items(), ([1, 2, 5], [0.125, 0.25, 0.625])):
+        model = fit(X, y, Z, target_shares=given)
+        np.testing.assert_allclose(model.classes.shares, expected)
+        classifier = GroundMetricClassifier(target_shares=given).fit(X, np.array(list("abc"))[y], Xt=Z)
+        np.testing.assert_array_equal(classifier.shares_, model.classes.shares)
+    for wrong in ([1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1], [[1, 1, 1]], "given", "even", 3.0):
+        with pytest.raises(ValueError, match="target_shares"):
+            fit(X, y, Z, target_shares=wrong)
+
+
+# ---- estimators
+
+
+def test_labels_of_any_kind():
+    X, y, Z, truth = shifted()
+    names = np.array(["red", "green", "blue"])
+    classifier = GroundMetricClassifier().fit(X, names[y], Xt=Z)
+    assert list(classifier.classes_) == ["blue", "green", "red"]
+    assert classifier.score(Z, names[truth]) > 0.9
+    counts = [np.mean(names[y] == name) for name in classifier.classes_]
+    np.testing.assert_allclose(classifier.source_shares_, counts)
+    assert classifier.shares_.shape == classifier.trust_.shape == (3,)
+    assert classifier.reliability_ > 0.8
+
+
+def test_what_belongs_to_the_class_aware_method():
+    X, y, Z, _ = shifted()
+    paper = GroundMetricClassifier(method="paper").fit(X, y, Xt=Z)
+    assert paper.model_.classes is None
+    for name in ("shares_", "source_shares_", "reliability_", "trust_"):
+        assert not hasattr(paper, name) and not hasattr(GroundMetricClassifier(), name)
+    with pytest.raises(AttributeError, match="shares_: a fit with method='class-aware' has it"):
+        paper.shares_
+    for norm in ("median", "max"):
+        with pytest.raises(ValueError, match=f"^norm: '{norm}' does not go with the class-aware method"):
+            GroundMetricClassifier(norm=norm).fit(X, y, Xt=Z)
+    mean = GroundMetricClassifier(norm="mean", relative=False).fit(X, y, Xt=Z)
+    np.testing.assert_array_equal(mean.coupling_, GroundMetricClassifier().fit(X, y, Xt=Z).coupling_)
+
+
+def test_a_doubtful_fit_brings_a_warning():
+    X, _, Z, _ = shifted()
+    y = np.random.default_rng(0).integers(0, 3, len(X))
+    with pytest.warns(UserWarning, match=r"doubtful.* 0\.\d\d, below 0.8: .*yt_known") as caught:
+        classifier = GroundMetricClassifier().fit(X, y, Xt=Z)
+    assert classifier.reliability_ < 0.8 and [record.filename for record in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GroundMetricClassifier(method="paper").fit(X, y, Xt=Z)
+        GroundMetricClassifier().fit(*shifted()[:2], Xt=Z)
+
+
+def test_transport_with_classes():
+    X, y, Z, truth = shifted()
+    for labels in (y, np.array(["a", "b", "c"])[y]):
+        transport = GroundMetricTransport(method="class-aware").fit(Xs=X, ys=labels, Xt=Z)
+        np.testing.assert_array_equal(transport.classes_, np.unique(labels))
+        assert np.mean(transport.transform_labels(labels).argmax(axis=1) == truth) > 0.9
+        np.testing.assert_allclose(transport.transform(Xs=X[:5]), transport.transform(Xs=X)[:5], rtol=1e-6)
+    again = transport.set_params(method="paper").fit(Xs=X, ys=labels, Xt=Z)
+    assert not hasattr(again, "classes_") and again.model_.classes is None
+    with pytest.raises(ValueError, match="^ys: the class-aware method needs a label"):
+        GroundMetricTransport(method="class-aware").fit(Xs=X, Xt=Z)
+    with pytest.raises(ValueError, match="^ys: the class-aware method needs a label"):
+        fit(X, None, Z)
+    with pytest.raises(ValueError, match="continuous|NaN"):
+        GroundMetricTransport(method="class-aware").fit(Xs=X, ys=np.where(y, y, np.nan), Xt=Z)
+
+
+@pytest.mark.parametrize("base", [None, LogisticRegression()])
+@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore", "centre", "standardise", "hellinger"])
+def test_preprocessing(preprocess, base):
+    X, y, Z, truth = shifted(seed=1)
+    if preprocess == "hellinger":
+        X, Z = np.exp(X / 4), np.exp(Z / 4)
+    classifier = GroundMetricClassifier(base, preprocess=preprocess).fit(X, y, Xt=Z)
+    assert classifier.score(Z, truth) > 0.9
+    assert classifier.mapped_.shape == X.shape
+
+
+def test_each_domain_by_itself():
+    X, y, Z, _ = shifted()
+    scores = [(A - A.mean(axis=0)) / A.std(axis=0) for A in (X, Z)]
+    centred = [A - A.mean(axis=0) for A in (X, Z)]
+    roots = [np.sqrt(A / A.sum(axis=1)[:, None]) for A in (np.abs(X), np.abs(Z))]
+    for kind, (a, b), given in (
+        ("standardise", scores, (X, Z)),
+        ("centre", centred, (X, Z)),
+        ("hellinger", roots, (np.abs(X), np.abs(Z))),
+    ):
+        for method in ("paper", "class-aware"):
+            ours = fit(given[0], y, given[1], method=method, preprocess=kind)
+            plain = fit(a, y, b, method=method)
+            np.testing.assert_allclose(ours.plan(), plain.plan(), atol=1e-6)
+            np.testing.assert_allclose(ours.predict_proba(given[1])[1], plain.predict_proba(b)[1], atol=1e-5)
+            np.testing.assert_allclose(ours.distances(*given), plain.distances(a, b), rtol=1e-5)
+
+
+# ---- few points
+
+
+@pytest.mark.filterwarnings("ignore:the labels of the target are doubtful")
+@pytest.mark.parametrize("case", ["one class", "one target", "a class of one", "same points", "constant", "line"])
+def test_hardly_any_data(case):
+    X, y, Z, _ = shifted()
+    if case == "one class":
+        y = np.zeros_like(y)
+    elif case == "one target":
+        Z = Z[:1]
+    elif case == "a class of one":
+        y = np.where(np.arange(len(y)) == 7, 9, y)
+    elif case == "same points":
+        Z = X
+    elif case == "constant":
+        X, Z = np.ones_like(X), np.ones_like(Z)
+    else:
+        X, Z = X[:, :1], Z[:, :1]
+    for rule in ("head", "nearest", "propagate"):
+        classifier = GroundMetricClassifier(rule=rule).fit(X, y, Xt=Z)
+        assert classifier.status_ == "converged"
+        probabilities = classifier.predict_proba(Z)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        assert set(classifier.predict(Z)) <= set(y)
+    assert np.isfinite(classifier.mapped_).all() and np.isfinite(classifier.metric_).all()
+    np.testing.assert_allclose(classifier.shares_.sum(), 1)
