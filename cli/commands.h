@@ -28,6 +28,7 @@ void add_predict(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_reproduce(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);

@@ -138,11 +138,6 @@ Problem load_problem(const FitArguments& arguments) {
   problem.target = load_domain("target", arguments.target, arguments.target_labels,
                                arguments.target_weights, arguments);
   if (!arguments.known_labels.empty()) {
-    if (arguments.options.method != Method::class_aware)
-      throw Error({.field = "--known-labels",
-                   .value = arguments.known_labels,
-                   .problem = "is of no use to the method paper",
-                   .remedy = "give the $method class-aware"});
     problem.known_labels =
         load_target_labels(arguments.known_labels, "--known-labels", problem.target.size());
   }

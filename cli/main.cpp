@@ -96,7 +96,7 @@ int run(Words words) {
   app.footer(files);  // of the subcommands added below
   Action action;
   for (auto add : {add_adapt, add_fit, add_map, add_predict, add_evaluate, add_info, add_report,
-                   add_demo, add_reproduce, add_bench, add_completion}) {
+                   add_compare, add_demo, add_reproduce, add_bench, add_completion}) {
     add(app, action);
   }
   app.set_help_flag("-h,--help", "this text");

@@ -17,6 +17,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "options.h"
+#include "remblai/diagnosis.h"
 #include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
@@ -60,6 +61,7 @@ std::tuple<Model, nb::object> fit_model(
     return fit(
         problem, options, [&](const Progress& progress) { return watch(progress); }, start);
   });
+  watch.finish();
   return {std::move(model), watch.error()};
 }
 
@@ -144,6 +146,12 @@ void bind_predictor(nb::module_& core) {
           "points"_a, "(classes, probabilities), one column a class");
 }
 
+std::string doubt_of(const ClassModel& classes, const Names& names) {
+  const Diagnosis diagnosis = diagnose(classes);
+  if (!diagnosis.doubtful) return {};
+  return text_of({.problem = diagnosis.doubt + " " + diagnosis.advice}, names);
+}
+
 void bind_class_model(nb::module_& core) {
   const auto array = [](auto select) { return array_of<ClassModel>(select); };
   nb::class_<ClassModel>(core, "ClassModel",
@@ -179,6 +187,17 @@ void bind_class_model(nb::module_& core) {
                    "what is added to the source points of each class, preprocessed, K x d")
       .def_prop_ro("opinions", array([](auto& c) -> auto& { return c.opinions; }),
                    "what the plan was told of each target point, n x K; rows sum to 1")
+      .def_prop_ro(
+          "shift", [](const ClassModel& c) { return std::string(name(diagnose(c).shift)); },
+          "what differs between the domains: none, shares, position or both")
+      .def_prop_ro(
+          "diagnosis", [](const ClassModel& c) { return diagnose(c).shift_words; },
+          "the same in words, with how much of it")
+      .def_prop_ro(
+          "doubt", [](const ClassModel& c) { return doubt_of(c, {}); },
+          "what is wrong and what to do where labels may be poor; else empty")
+      .def("doubt_with", doubt_of, "names"_a,
+           "the same with other names for inputs: {\"known_labels\": \"yt_known\"}")
       .def("__repr__", [](const ClassModel& c) {
         return fmt::format("<remblai.ClassModel: {} classes; reliability {:.3f}>", c.classes.size(),
                            c.reliability);

@@ -35,4 +35,9 @@ bool Watch::operator()(const Progress& progress) {
   }
 }
 
+void Watch::finish() {
+  if (!error_.is_none() || PyErr_CheckSignals() == 0) return;
+  error_ = nb::borrow(nb::python_error().value());
+}
+
 }  // namespace remblai::python

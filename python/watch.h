@@ -20,6 +20,10 @@ class Watch {
   /// False when the computation should stop. Takes the interpreter's lock.
   bool operator()(const Progress& progress);
 
+  /// Looks for Ctrl-C after the computation, which may have asked for the last time long before its
+  /// end. It is an error then like one in between, so that nothing that was reached is lost.
+  void finish();
+
   /// What was raised meanwhile (KeyboardInterrupt, or an exception of the callback), or None.
   nb::object error() const { return error_; }
 

@@ -1,4 +1,4 @@
-// A small sample of MNIST inside the library, so that the demonstration and the tests need no
+// Small samples of MNIST inside the library, so that the demonstration and the tests need no
 // files.
 #pragma once
 
@@ -18,5 +18,9 @@ struct Sample {
 
 /// The sample, unpacked.
 REMBLAI_API Sample mnist_sample();
+
+/// Another: the same source, and a target and a test part with 50 of each digit, which are turned by
+/// 25 degrees, thicker and paler. The place of the classes has shifted, not their shares.
+REMBLAI_API Sample turned_mnist_sample();
 
 }  // namespace remblai

@@ -31,26 +31,25 @@ NAMES = {
 #: Options that keep their name.
 SAME = (
     "method", "prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "acceleration",
-    "opinion", "smoothing", "kernel_width", "share_prior", "translation", "caution", "target_shares",
-    "landmarks", "seed",
+    "opinion", "smoothing", "kernel_width", "share_prior", "translation", "caution",
+    "target_shares", "landmarks", "seed",
 )  # fmt: skip
-#: Below this, labels of the target are doubtful.
-RELIABLE = 0.8
 
 PARAMETERS = """
     method : {"class-aware", "paper"}
-        "class-aware" learns plan, metric and class shares with a classifier of the source, and needs
-        labels there. "paper" is Algorithm 1 as published. Each has its own defaults for `reg_e`, `prior`,
-        `prior_ridge`, `ridge` and `max_iter`, which stand behind None: see `remblai.options(method)`.
+        "class-aware" learns plan, metric and class shares with a classifier of the source, and
+        needs labels there. "paper" is Algorithm 1 as published. Each has its own defaults for
+        `reg_e`, `prior`, `prior_ridge`, `ridge` and `max_iter`, which stand behind None: see
+        `remblai.options(method)`.
     reg_e : float or None
         Entropy weight. 0 is exact transport.
     relative : bool
-        reg_e is a multiple of the mean cost, between the centred clouds under the first metric or, class-
-        aware, between the moved clouds of each step; else it is in units of the cost.
+        reg_e is a multiple of the mean cost: between the centred clouds under the first metric or,
+        class-aware, between the moved clouds of each step. Else it is in units of the cost.
     norm : {None, "mean", "median", "max"}
-        When given, `relative` is not read. "median" and "max", of the method "paper" alone: reg_e is a
-        multiple of this cost under the first metric; POT divides its costs by it, which is the same.
-        "mean" is the unit of `relative`, where each cloud is measured from its own mean.
+        When given, `relative` is not read. "median" and "max", of the method "paper" alone: reg_e
+        is a multiple of this cost under the first metric; POT divides its costs by it, which is
+        the same. "mean" is the unit of `relative`, where each cloud is measured from its own mean.
     metric : {"learned", "identity", "w", "w-inverse"} or array of shape (d, d)
         Learned, or fixed: w is X'X + Z'Z. "sqeuclidean", POT's name, is "identity".
     prior : {"auto", "identity", "w", "w-inverse", "spread"} or array of shape (d, d)
@@ -70,15 +69,15 @@ PARAMETERS = """
         L1 error of both marginals of the plan.
     preprocess : {"none", "l2", "zscore", "centre", "standardise", "hellinger"}
         What happens to the points first: unit length; columns to mean 0 and deviation 1 over both
-        domains; each domain to its own mean, or to its own standard scores; square roots of the shares
-        of a histogram. Mapped points have length 1 after l2 and are shares after hellinger.
+        domains; each domain to its own mean, or to its own standard scores; square roots of the
+        shares of a histogram. Mapped points have length 1 after l2 and are shares after hellinger.
     opinion : float
         Class-aware: weight of the classifier's opinion in the cost of the plan, in units of reg_e.
     smoothing : float
         Class-aware: ridge of the kernel classifiers.
     kernel_width : float
-        Class-aware: width of the Gaussian kernels, times the mean cost; half of it and twice as much are
-        tried too.
+        Class-aware: width of the Gaussian kernels, times the mean cost; half of it and twice as
+        much are tried too.
     share_prior : float
         Class-aware: points that every class of the target is given beforehand.
     translation : {"auto", "no", "yes"}
@@ -87,10 +86,11 @@ PARAMETERS = """
         Class-aware: whether class shares stay near those of the source where the classifier is not
         reliable.
     target_shares : {"estimated", "source", "uniform"} or array of shape (classes,)
-        Class-aware: class shares of the target, estimated or known; an array follows the labels of the
-        source in ascending order.
+        Class-aware: class shares of the target, estimated or known; an array follows the labels of
+        the source in ascending order.
     landmarks : int
-        Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for all.
+        Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for
+        all.
     solver, precision, acceleration, seed
         As in the command line: see `remblai.options()`.
     n_threads : int
@@ -123,11 +123,11 @@ ATTRIBUTES = """
     source_shares_ : array of shape (classes,)
         Class-aware: the same of the source.
     reliability_ : float
-        Class-aware: between 0 and 1, found without target labels; labels are doubtful below 0.8, which
-        brings a warning.
+        Class-aware: between 0 and 1, found without target labels; labels are doubtful below 0.8,
+        which brings a warning.
     trust_ : array of shape (classes,)
-        Class-aware: how much of the move of each class by itself is kept, between 0 (its share alone
-        changed) and 1."""
+        Class-aware: how much of the move of each class by itself is kept, between 0 (its share
+        alone changed) and 1."""
 
 
 class GroundMetric(BaseEstimator):
@@ -166,12 +166,9 @@ class GroundMetric(BaseEstimator):
         if self.status_ != "converged":
             reason = self.model_.reason_with(NAMES)
             _checks.warn(f"{self.status_}: {reason}", ConvergenceWarning)
-        classes = self.model_.classes
-        if classes is not None and classes.reliability < RELIABLE:
-            _checks.warn(
-                f"the labels of the target are doubtful, because reliability_ is {classes.reliability:.2f}, "
-                f"below {RELIABLE}: compare some of them with true labels, or give a few by yt_known"
-            )
+        doubt = self.model_.classes and self.model_.classes.doubt_with(NAMES)
+        if doubt:
+            _checks.warn(doubt)
 
     def _columns(self, values: Any, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""
@@ -202,8 +199,8 @@ class GroundMetric(BaseEstimator):
             )
         if self.method == "class-aware":
             raise ValueError(
-                f"norm: '{self.norm}' does not go with the class-aware method, in which every step has a "
-                "unit of its own; give norm='mean', or method='paper'"
+                f"norm: '{self.norm}' does not go with the class-aware method, in which every step "
+                "has a unit of its own; give norm='mean', or method='paper'"
             )
         if keywords["lambda_"] is None:
             keywords["lambda_"] = _core.resolved_options({})["lambda_"]

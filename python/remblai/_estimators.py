@@ -118,9 +118,10 @@ class GroundMetricTransport(GroundMetric):
         yt_known: ArrayLike | None = None,
     ) -> GroundMetricTransport:
         """Learns plan and metric from Xs and Xt. By the method "paper" labels change neither: whole
-        numbers in `ys` go into the model, for `model_.predict`. The method "class-aware" is fitted with
-        labels of any kind in `ys`, and with those of a few target points in `yt_known`, one for each
-        target point: NaN, None or -1 where it is not known. Known labels in `yt` bring a warning."""
+        numbers in `ys` go into the model, for `model_.predict`. The method "class-aware" is fitted
+        with labels of any kind in `ys`, and with those of a few target points in `yt_known`, one
+        for each target point: NaN, None or -1 where it is not known. Known labels in `yt` bring a
+        warning."""
         self._way()
         source, target = _checks.points(Xs, "Xs", copy=True), _checks.points(Xt, "Xt", copy=True)
         _checks.same_features(source, target)
@@ -131,13 +132,15 @@ class GroundMetricTransport(GroundMetric):
         coded = None
         if yt_known is not None or self.method == "class-aware":
             if ys is None:
-                raise ValueError("ys: the class-aware method needs a label for each source point; pass ys=")
+                raise ValueError(
+                    "ys: the class-aware method needs a label for each source point; pass ys="
+                )
             coded = _labels.coded(ys, "ys", yt_known, len(target))
             ys = coded.source
         elif ys is not None:
             ys = _checks.labels(ys, len(source), "ys") if ys.dtype.kind in "iub" else None
         if yt is not None and _labels.is_known(_checks.of_points(yt, len(target), "yt")).any():
-            _checks.warn("yt is not used: labels of the target to be fitted with are given as yt_known")
+            _checks.warn("yt is not used: labels of the target to fit with are given as yt_known")
         estimate = self.distribution_estimation
         model, error = self._learn(
             source,
@@ -224,7 +227,8 @@ class GroundMetricTransport(GroundMetric):
         return points
 
     def _nearest(self, inside: Any, prepared: Any) -> NDArray[np.intp]:
-        """Between preprocessed points of one domain; the library compares two, in given coordinates."""
+        """Between preprocessed points of one domain; the library compares two, in given
+        coordinates."""
         a = _metric.restored(self.model_, inside, "source")
         b = _metric.restored(self.model_, prepared, "target")
         parts = [self.model_.distances(part, b).argmin(axis=1) for part in _batches(a, len(b))]
@@ -252,9 +256,10 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     base_estimator : scikit-learn classifier or None
         Fitted on the mapped source points. None answers by the `rule`.
     rule : {{"auto", "head", "nearest", "propagate"}}
-        "head": the calibrated classifier of a class-aware fit, with source and target points behind it.
-        "nearest": neighbours among the mapped source points. "propagate": through the plan. "auto" is
-        "nearest" where `n_neighbors` or `knn_metric` is given or the method is "paper", else "head".
+        "head": the calibrated classifier of a class-aware fit, with source and target points behind
+        it. "nearest": neighbours among the mapped source points. "propagate": through the plan.
+        "auto" is "nearest" where `n_neighbors` or `knn_metric` is given or the method is "paper",
+        else "head".
     n_neighbors : int or None
         k of the rule "nearest"; None is 1.
     knn_metric : {{"model", "euclidean"}} or None
@@ -270,9 +275,9 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
 
     Notes
     -----
-    In GridSearchCV scikit-learn cuts every fit argument that has as many rows as X into folds with it,
-    so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on), Xt and
-    yt_known are asked for without `set_fit_request`.
+    In GridSearchCV scikit-learn cuts every fit argument that has as many rows as X into folds with
+    it, so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on),
+    Xt and yt_known are asked for without `set_fit_request`.
     """
 
     __metadata_request__fit = {"Xt": True, "yt_known": True}
@@ -355,9 +360,9 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         Xt: ArrayLike | None = None,
         yt_known: ArrayLike | None = None,
     ) -> GroundMetricClassifier:
-        """Learns plan and metric from the points X, with labels y, to the points Xt, without. Labels of
-        a few target points that may be used are given as `yt_known`, one for each target point: NaN,
-        None or -1 where it is not known. The method "paper" cannot use them."""
+        """Learns plan and metric from the points X, with labels y, to the points Xt, without.
+        Labels of a few target points that may be used are given as `yt_known`, one for each target
+        point: NaN, None or -1 where it is not known. The method "paper" cannot use them."""
         source, labels = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
         target = source
         if Xt is not None:
@@ -385,7 +390,9 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             raise ValueError(f"base_estimator: {self.base_estimator!r} is not a classifier")
         for name, nothing in (("rule", "auto"), ("n_neighbors", None), ("knn_metric", None)):
             if getattr(self, name) not in (nothing, None):
-                raise ValueError(f"{name}: it has no meaning where a base_estimator answers; leave it out")
+                raise ValueError(
+                    f"{name}: it has no meaning where a base_estimator answers; leave it out"
+                )
 
     def _prediction(self) -> dict[str, Any]:
         """The options of the library's rules."""
@@ -398,7 +405,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         shown = {"class_names": dict(enumerate(map(str, self.classes_))), **self._prediction()}
         if yt is None:
             return shown
-        return {**shown, "target_labels": _labels.places(yt, len(self.model_.g), "yt", self.classes_)}
+        truth = _labels.places(yt, len(self.model_.g), "yt", self.classes_)
+        return {**shown, "target_labels": truth}
 
     @property
     def mapped_(self) -> _checks.Float:
@@ -426,8 +434,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
 
     @available_if(_base_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> _checks.Float:
-        """The probability of each class: calibrated by the head, its share among the neighbours or in
-        the mass that the plan sends, or what base_estimator says."""
+        """The probability of each class: calibrated by the head, its share among the neighbours or
+        in the mass that the plan sends, or what base_estimator says."""
         points = self._points(X)
         if self.estimator_ is not None:
             return self.estimator_.predict_proba(_metric.beside_mapped(self.model_, points))

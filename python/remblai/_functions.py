@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _checks, _core
 from ._progress import Progress
 
-#: Default of every option, as the library has it: those of a fit, and those of a prediction. None is
-#: one that depends on the method.
+#: Default of every option, as the library has it: those of a fit, and those of a prediction. None
+#: is one that depends on the method.
 DEFAULTS: dict[str, Any] = {option["name"]: option["default"] for option in _core.options()}
 PREDICTION: dict[str, Any] = {
     option["name"]: option["default"] for option in _core.prediction_options()
@@ -26,8 +26,8 @@ PREDICTION: dict[str, Any] = {
 
 
 def options(method: str | None = None) -> list[dict[str, Any]]:
-    """Every option of `fit`: its name, default, choices (None for a number) and what it is. A default
-    of None depends on the method; where a `method` is given, defaults are those that it has."""
+    """Every option of `fit`: its name, default, choices (None for a number) and what it is. A
+    default of None depends on the method; where a `method` is given, defaults are those it has."""
     listed = _core.options()
     if method is not None:
         defaults = _core.resolved_options({"method": method})
@@ -55,12 +55,12 @@ def fit(
 
     Points are rows. Labels are whole numbers. `yt` is kept in the model and never fitted with. The
     `method` "paper", the default, needs no labels; `ys` serves prediction alone. The method
-    "class-aware" is fitted with `ys`, and with `known_labels` where labels of a few target points are
-    known: one for each target point, NaN or -1 where there is none.
+    "class-aware" is fitted with `ys`, and with `known_labels` where labels of a few target points
+    are known: one for each target point, NaN or -1 where there is none.
 
-    Other keywords are the options of the library: see `options()`. None keeps a default. `prior` and
-    `metric` may also be symmetric positive definite matrices, and `target_shares` one number for each
-    class of the source, in ascending order of the labels.
+    Other keywords are the options of the library: see `options()`. None keeps a default. `prior`
+    and `metric` may also be symmetric positive definite matrices, and `target_shares` one number
+    for each class of the source, in ascending order of the labels.
 
     `start` is a model of the same points to begin from, fitted with any options. A model that has not
     converged brings a warning; its `status` and `reason` say why.

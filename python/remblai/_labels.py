@@ -23,8 +23,8 @@ class Coded(NamedTuple):
 
 
 def coded(labels: NDArray[Any], name: str, known: ArrayLike | None, targets: int) -> Coded:
-    """`known` has a label for each of so many target points; NaN, None and -1 are none. Where -1 is a
-    class, it is a label, and the model has places, because -1 means nothing else there."""
+    """`known` has a label for each of so many target points; NaN, None and -1 are none. Where -1 is
+    a class, it is a label, and the model has places, because -1 means nothing else there."""
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     whole = classes.dtype.kind in "iub"
@@ -35,8 +35,8 @@ def coded(labels: NDArray[Any], name: str, known: ArrayLike | None, targets: int
             whole = False
             if np.all(at >= 0) and np.any(classes[at] == UNKNOWN):
                 raise ValueError(
-                    "yt_known: -1 is a class of the source, so that all of these labels are known; mark "
-                    "those that are not by NaN or None"
+                    "yt_known: -1 is a class of the source, so that all of these labels are known; "
+                    "mark those that are not by NaN or None"
                 )
     numbers = _checks.labels(classes if whole else np.arange(len(classes)), len(classes), name)
     assert numbers is not None
@@ -57,9 +57,13 @@ def places(values: ArrayLike, count: int, name: str, classes: NDArray[Any]) -> N
 
 
 def is_known(labels: NDArray[Any], classes: NDArray[Any] | tuple[()] = ()) -> NDArray[np.bool_]:
-    """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is called."""
+    """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is
+    called."""
     there = set(np.asarray(classes).tolist())
     return np.array(
-        [label in there or (label is not None and label == label and label != -1) for label in labels.tolist()],
+        [
+            label in there or (label is not None and label == label and label != -1)
+            for label in labels.tolist()
+        ],
         dtype=bool,
     )

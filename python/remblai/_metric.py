@@ -1,9 +1,9 @@
 """The learned metric in the caller's coordinates, from the arrays of a model.
 
-A = unit/length^2 (V F'F V' + outside (I - V V')) between preprocessed points. Means and deviations of
-columns are a linear map, which the functions here put into A. Where each domain has its own
-("standardise"), A is that of the target, where mapped points are too. What happens to a point by itself
-(l2, hellinger) is not linear: there A belongs to the points after it.
+A = unit/length^2 (V F'F V' + outside (I - V V')) between preprocessed points. Means and deviations
+of columns are a linear map, which the functions here put into A. Where each domain has its own
+("standardise"), A is that of the target, where mapped points are too. What happens to a point by
+itself (l2, hellinger) is not linear: there A belongs to the points after it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def point_distance(model: Model, u: ArrayLike, v: ArrayLike, squared: bool = Fal
 
 
 def columns(model: Model, role: Role) -> tuple[Float | None, Float | None]:
-    """Means and scales of the columns of points of this domain; None where they stay as they are."""
+    """Means and scales of the columns of points of this domain; None where they stay as they
+    are."""
     if role == "target" and model.scaler_target_mean is not None:
         return model.scaler_target_mean, model.scaler_target_scale
     return model.scaler_mean, model.scaler_scale

@@ -32,8 +32,8 @@ class GroundMetricAdapter(BaseAdapter):
     Parameters
     ----------
     transport : GroundMetricTransport or None
-        How to fit, `transport__reg_e` and so on in a grid search. None has the defaults. Labels of the
-        source are used where its method is "class-aware"; those of the target never are.
+        How to fit, `transport__reg_e` and so on in a grid search. None has the defaults. Labels of
+        the source are used where its method is "class-aware"; those of the target never are.
 
     Attributes
     ----------

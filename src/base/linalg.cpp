@@ -269,12 +269,16 @@ Matrix times_transposed_lower(Matrix b, const Matrix& lower) {
   return b;
 }
 
-Matrix inverse_lower(const Matrix& lower) {
+void invert_lower(Matrix& lower) {
   assert(lower.rows() == lower.cols());
-  Matrix inverse = lower;
   const int n = size(lower.rows());
-  if (n > 0) LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, inverse.data(), n);
-  return inverse;
+  if (n > 0) LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, lower.data(), n);
+}
+
+bool cholesky_in_place(Matrix& a) {
+  assert(a.rows() == a.cols());
+  const int n = size(a.rows());
+  return n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a.data(), n) == 0;
 }
 
 Matrix row_space(const Matrix& a, double tolerance) {

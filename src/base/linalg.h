@@ -97,6 +97,10 @@ Svd svd(const Matrix& a);
 /// definite to working precision.
 bool cholesky(const Matrix& a, Matrix& lower);
 
+/// Replaces the lower triangle of A by that of its factor L; the upper one is left as it was. Does
+/// not look for values that are not finite. Returns false when A is not positive definite.
+bool cholesky_in_place(Matrix& a);
+
 /// H -= B'B in the lower triangle of H; the upper one is not touched.
 void subtract_gram(const FloatMatrix& b, FloatMatrix& h);
 
@@ -110,8 +114,9 @@ void solve_factored(const FloatMatrix& lower, Eigen::VectorXf& x);
 /// op(L)^-1 B for lower triangular L.
 Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op = Op::none);
 
-/// L^-1 for lower triangular L without zeros on its diagonal. O(n^3 / 3).
-Matrix inverse_lower(const Matrix& lower);
+/// Replaces the lower triangle of L by that of its inverse; the upper one is left as it was. The
+/// diagonal has no zeros. O(n^3 / 3).
+void invert_lower(Matrix& lower);
 
 /// L' C L for lower triangular L and symmetric C. Only the lower triangle of the result is right,
 /// which is what `eigh` reads. O(n^3), a quarter of two products.

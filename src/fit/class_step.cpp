@@ -17,6 +17,7 @@ namespace remblai {
 namespace {
 
 constexpr double smallest_share = 1e-9;
+constexpr double sure_of_source = 0.8;
 
 // Points that the prior of the shares stands for; more where the classifier is less reliable.
 Vector share_prior(const ClassProblem& problem, double base, double reliability, bool cautious) {
@@ -27,14 +28,19 @@ Vector share_prior(const ClassProblem& problem, double base, double reliability,
 }
 
 Vector given_shares(const Matrix& row, Index classes) {
-  if (row.size() != classes || !(row.array() >= 0).all() || !(row.sum() > 0) ||
-      !std::isfinite(row.sum()))
+  const char* remedy = "give one number for each class, 0 or more, not all of them 0";
+  if (row.size() != classes)
     throw Error({.field = "target-shares",
                  .value = fmt::format("{} numbers", row.size()),
                  .problem = fmt::format("for the {} classes of the source, in ascending order of "
                                         "their labels",
                                         classes),
-                 .remedy = "give one number for each, 0 or more, not all of them 0"});
+                 .remedy = remedy});
+  if (!(row.array() >= 0).all() || !(row.sum() > 0) || !std::isfinite(row.sum()))
+    throw Error({.field = "target-shares",
+                 .value = {},
+                 .problem = "one is negative or no finite number, or all are 0",
+                 .remedy = remedy});
   const Vector shares = (row.reshaped() / row.sum()).cwiseMax(smallest_share);
   return shares / shares.sum();
 }
@@ -57,16 +63,15 @@ Matrix ClassStep::first_moment() const {
   return 2 * linalg::gram(problem_.p.cwiseSqrt().asDiagonal() * problem_.within(space_.x));
 }
 
-Matrix ClassStep::translated() const {
-  const Eigen::RowVectorXd shift =
-      problem_.q.transpose() * space_.z - problem_.p.transpose() * space_.x;
-  return space_.x.rowwise() + shift;
+Matrix ClassStep::translation() const {
+  return problem_.q.transpose() * space_.z - problem_.p.transpose() * space_.x;
 }
 
 EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliability,
                                      bool cautious) const {
   const ClassOptions& options = options_.classes;
-  const Matrix& posterior = judgement.posterior;
+  Matrix posterior = judgement.posterior;
+  fix_known(posterior);
   const auto fixed = [&](const Vector& shares) {
     return EstimatedShares{shares, opinions_under(posterior, problem_.shares, shares)};
   };
@@ -85,6 +90,29 @@ EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliabil
                          share_prior(problem_, options.share_prior, reliability, cautious));
 }
 
+// The kernel means are compared in the metric D^1/2, D being the prior `spread`.
+std::optional<ClassStep::Comparison> ClassStep::comparison(const MetricLearner& metric) const {
+  const bool at_hand = metric.learns() && options_.prior == PriorChoice::spread;
+  const linalg::Spectrum spectrum =
+      linalg::eigh(at_hand ? metric.prior().inside : spread_matrix(space_, 0.01).inside);
+  if (!spectrum.ok) return std::nullopt;
+  const Matrix factor = spectrum.values.cwiseMax(0).array().pow(0.25).matrix().asDiagonal() *
+                        spectrum.vectors.transpose();
+  const auto seen = [&](const Matrix& points) {
+    return linalg::multiply(points, factor, linalg::Op::none, linalg::Op::transpose);
+  };
+  const Matrix shift = seen(translation());
+  return Comparison{Discrepancy(seen(space_.x), seen(space_.z), problem_.q), shift.row(0)};
+}
+
+// Bold shares are those of maximum likelihood. They are trusted where they explain the target
+// completely, the weighted source being as near to it as two samples of one distribution are, and
+// the classifier is sure of the source. Elsewhere they have to be nearer by that margin.
+double ClassStep::handicap(const Judgement& judgement, double discrepancy) const {
+  const double margin = 1 / problem_.source_count + 1 / problem_.target_count;
+  return judgement.left_out >= sure_of_source && discrepancy < margin ? 0 : margin;
+}
+
 void ClassStep::explain(const MetricLearner& metric) {
   const ClassOptions& options = options_.classes;
   const bool shares_known = options.target_shares.kind() != SharesChoice::estimated;
@@ -93,30 +121,15 @@ void ClassStep::explain(const MetricLearner& metric) {
   if (options.translation != Translation::no) translations.push_back(true);
   if (shares_known || options.caution != Caution::bold) cautions.push_back(true);
   if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
-  const bool choose = translations.size() * cautions.size() > 1;
+  std::optional<Comparison> compare;
+  if (translations.size() * cautions.size() > 1) compare = comparison(metric);
 
-  // The comparison is made in the metric D^1/2, D being the prior `spread`.
-  std::optional<Discrepancy> discrepancy;
-  Matrix factor;
-  if (choose) {
-    const bool at_hand = metric.learns() && options_.prior == PriorChoice::spread;
-    const linalg::Spectrum spectrum =
-        linalg::eigh(at_hand ? metric.prior().inside : spread_matrix(space_, 0.01).inside);
-    if (spectrum.ok) {
-      factor = spectrum.values.cwiseMax(0).array().pow(0.25).matrix().asDiagonal() *
-               spectrum.vectors.transpose();
-      const auto seen = [&](const Matrix& points) {
-        return linalg::multiply(points, factor, linalg::Op::none, linalg::Op::transpose);
-      };
-      discrepancy.emplace(seen(space_.x), seen(space_.z), problem_.q);
-    }
-  }
-  const double margin = 1 / problem_.source_count + 1 / problem_.target_count;
+  const Eigen::RowVectorXd embedded_shift = metric.embed(translation()).row(0);
   double nearest = std::numeric_limits<double>::infinity();
   for (const bool translate : translations) {
-    const Matrix x = translate ? translated() : space_.x;
-    const Matrix shift = metric.embed(x.topRows(1) - space_.x.topRows(1));
-    Judgement judgement = judge(problem_, metric.x().rowwise() + shift.row(0), metric.z(), options);
+    Judgement judgement =
+        translate ? judge(problem_, metric.x().rowwise() + embedded_shift, metric.z(), options)
+                  : judge(problem_, metric.x(), metric.z(), options);
     const double reliability = std::min(judgement.left_out, judgement.round_trip);
     std::vector<Vector> weights;
     for (const bool cautious : cautions) {
@@ -124,28 +137,23 @@ void ClassStep::explain(const MetricLearner& metric) {
       weights.push_back(row_sums());
     }
     std::vector<double> distances(cautions.size(), 0.0);
-    if (discrepancy) {
-      const Matrix seen_shift =
-          linalg::multiply(x.topRows(1) - space_.x.topRows(1), factor, linalg::Op::none,
-                           linalg::Op::transpose);
-      distances = (*discrepancy)(seen_shift.row(0), problem_.p, weights);
-    }
+    if (compare) distances = (*compare)(translate, problem_.p, weights);
     bool better = false;
     for (std::size_t c = 0; c < cautions.size(); ++c) {
-      if (discrepancy) discrepancies_[2 * translate + !cautions[c]] = distances[c];
-      const double distance = distances[c] + (cautions[c] ? 0 : margin);
+      if (compare) discrepancies_[2 * translate + !cautions[c]] = distances[c];
+      const double distance =
+          distances[c] + (cautions[c] ? 0 : handicap(judgement, distances[c]));
       if (!(distance < nearest)) continue;
       nearest = distance;
       explanation_ = {translate, cautions[c]};
       better = true;
     }
-    if (!better) continue;
-    explained_ = x;
-    first_ = std::move(judgement);
+    if (better) first_ = std::move(judgement);
   }
-  moved_ = explained_;
   step_ = Matrix::Zero(problem_.class_count(), space_.rank());
-  step_.rowwise() += explained_.row(0) - space_.x.row(0);
+  if (explanation_.translated) step_.rowwise() += translation().row(0);
+  explained_ = space_.x + problem_.members * step_;
+  moved_ = explained_;
 }
 
 void ClassStep::ask(const Matrix& x, const Matrix& z) {
@@ -158,8 +166,11 @@ void ClassStep::ask(const Matrix& x, const Matrix& z) {
   }
   reliability_ = std::min(reliability_, now_.round_trip);
   shares_ = shares_of(now_, reliability_, explanation_.cautious);
+}
+
+void ClassStep::fix_known(Matrix& shares) const {
   for (std::size_t j = 0; j < problem_.known.size(); ++j) {
-    auto row = shares_.opinions.row(problem_.known[j]);
+    auto row = shares.row(problem_.known[j]);
     row.setZero();
     row[problem_.known_places[j]] = 1;
   }
@@ -192,11 +203,7 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Matrix& plan_
                         Vector(n + m), problem_.places};
   points.points << z, x;
   points.shares << plan_shares, problem_.members;
-  for (std::size_t j = 0; j < problem_.known.size(); ++j) {
-    auto row = points.shares.row(problem_.known[j]);
-    row.setZero();
-    row[problem_.known_places[j]] = 1;
-  }
+  fix_known(points.shares);
   points.weights << static_cast<double>(n) * problem_.q, static_cast<double>(m) * problem_.p;
   head_ = fit_classifier(points, remblai::mean_cost(problem_, x, z), Purpose::labels,
                          options_.classes).classifier;

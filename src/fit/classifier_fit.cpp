@@ -1,6 +1,7 @@
 // Candidates, their leave-one-out scores, and the choice among them.
 #include "fit/classifier_fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -27,21 +28,19 @@ Matrix class_means(const Matrix& points, const Matrix& weighted_shares, const Ve
 
 // Without point i the mean of class k is mean + rho (mean - x), rho = w/(total - w), w being the
 // weight of i in k: the distance to it is (1 + rho) times as long. A class without other points has
-// no mean then; the mean of all points stands in.
+// no mean then: the mean distance to the others stands in, which tells nothing.
 Candidate class_means_candidate(const LabelledPoints& labelled) {
   const Matrix shares = labelled.weights.asDiagonal() * labelled.shares;
   const Vector totals = shares.colwise().sum().transpose().cwiseMax(1e-12);
   Candidate candidate;
   candidate.classifier.points = class_means(labelled.points, shares, totals);
   Matrix scores = squared_distances(labelled.points, candidate.classifier.points);
-  const Eigen::RowVectorXd middle = labelled.points.colwise().mean();
   for (Index i = 0; i < scores.rows(); ++i)
     for (Index k = 0; k < scores.cols(); ++k) {
       const double rest = totals[k] - shares(i, k);
-      if (rest > 1e-3)
-        scores(i, k) *= std::pow(1 + shares(i, k) / rest, 2);
-      else
-        scores(i, k) = (labelled.points.row(i) - middle).squaredNorm();
+      const auto others = static_cast<double>(std::max<Index>(1, scores.cols() - 1));
+      scores(i, k) = rest > 1e-3 ? scores(i, k) * std::pow(1 + shares(i, k) / rest, 2)
+                                 : (scores.row(i).sum() - scores(i, k)) / others;
     }
   const double size = scores.mean();
   candidate.classifier.scale = size > 0 ? size : 1;
@@ -90,17 +89,17 @@ FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Pur
   if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero);
   if (best.classifier.width > 0) best.classifier.points = ridge.support();
 
-  return {std::move(best.classifier), share_right(best.left_out, labelled.places, weights)};
+  return {std::move(best.classifier), std::min(1.0, weights.dot(right(best.left_out, labelled.places)))};
 }
 
-double share_right(const Matrix& scores, const std::vector<Index>& places, const Vector& weights) {
-  double right = 0;
+Vector right(const Matrix& scores, const std::vector<Index>& places) {
+  Vector found(scores.rows());
   for (Index i = 0; i < scores.rows(); ++i) {
     Index place = 0;
     scores.row(i).maxCoeff(&place);
-    if (place == places[static_cast<std::size_t>(i)]) right += weights[i];
+    found[i] = place == places[static_cast<std::size_t>(i)] ? 1 : 0;
   }
-  return right;
+  return found;
 }
 
 Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,

@@ -32,8 +32,8 @@ enum class Purpose { posteriors, labels };
 FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Purpose purpose,
                                 const ClassOptions& options);
 
-/// The total weight of the points whose highest score is at their place.
-double share_right(const Matrix& scores, const std::vector<Index>& places, const Vector& weights);
+/// 1 where the highest score of a point is at its place, else 0.
+Vector right(const Matrix& scores, const std::vector<Index>& places);
 
 /// Labels carried back: a classifier of the same kind and width as `forth`, trained on `points` with
 /// these class probabilities, each class counting the same. Not calibrated.

@@ -1,6 +1,8 @@
 // Classifier forth and back.
 #include "fit/judgement.h"
 
+#include <algorithm>
+
 #include "transport/ground_cost.h"
 
 namespace remblai {
@@ -41,7 +43,8 @@ Judgement judge(const ClassProblem& problem, const Matrix& x, const Matrix& z,
   const Vector weights = static_cast<double>(z.rows()) * problem.q;
   const Classifier back =
       fit_backwards(judgement.classifier, z, judgement.posterior, weights, options);
-  judgement.round_trip = share_right(back.scores(x), problem.places, problem.p);
+  const Vector returned = right(back.scores(x), problem.places);
+  judgement.round_trip = std::min(1.0, problem.p.dot(returned));
   return judgement;
 }
 

@@ -63,16 +63,18 @@ KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double 
 // is T_i - (H T)_i / H_ii. The last rows of H need only the last block of the factor.
 KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
                                  Index judged) const {
-  Matrix system = kernel_;
-  system.diagonal() += smoothing * weights.cwiseInverse();
-  Matrix lower;
+  Matrix lower = kernel_;
+  lower.diagonal() += smoothing * weights.cwiseInverse();
   KernelFit fit;
   // Its smallest eigenvalue is that of the ridge, far above rounding.
-  if (!linalg::cholesky(system, lower)) return fit;
+  if (!linalg::cholesky_in_place(lower)) return fit;
   fit.coefficients =
       linalg::solve_lower(lower, linalg::solve_lower(lower, targets), Op::transpose);
-  const Matrix inverse = linalg::inverse_lower(lower.bottomRightCorner(judged, judged));
-  const Vector diagonal = inverse.colwise().squaredNorm();
+  Matrix inverse = lower.bottomRightCorner(judged, judged);
+  linalg::invert_lower(inverse);
+  Vector diagonal = Vector::Zero(judged);
+  for (Index j = 0; j < judged; ++j)
+    diagonal.head(j + 1) += inverse.row(j).head(j + 1).cwiseAbs2().transpose();
   fit.left_out = targets.bottomRows(judged) -
                  diagonal.cwiseInverse().asDiagonal() * fit.coefficients.bottomRows(judged);
   return fit;

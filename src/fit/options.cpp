@@ -24,6 +24,27 @@ bool not_negative(double x) {
   return x >= 0 && std::isfinite(x);
 }
 
+// An option that has no effect is a mistake of the caller's.
+void require_no_class_options(const ClassOptions& classes) {
+  const ClassOptions defaults;
+  for_each_option(classes, [&](std::string_view option, const auto& value, const char*) {
+    for_each_option(defaults, [&](std::string_view name, const auto& usual, const char*) {
+      using Value = std::remove_cvref_t<decltype(value)>;
+      if constexpr (std::is_same_v<Value, std::remove_cvref_t<decltype(usual)>>) {
+        bool same = true;
+        if constexpr (std::is_arithmetic_v<Value> || std::is_enum_v<Value>)
+          same = value == usual;
+        else
+          same = value.kind() == usual.kind();
+        if (option == name && !same)
+          throw Error({.field = std::string(option),
+                       .problem = "has no meaning for the method paper",
+                       .remedy = "leave it out, or give the $method class-aware"});
+      }
+    });
+  });
+}
+
 }  // namespace
 
 void Resources::validate() const {
@@ -82,6 +103,7 @@ void Options::validate_resolved() const {
           "a finite number, 0 or more");
   classes.validate();
   resources.validate();
+  if (method == Method::paper) require_no_class_options(classes);
   if (method == Method::class_aware && (relax_source > 0 || relax_target > 0))
     throw Error({.field = relax_source > 0 ? "relax-source" : "relax-target",
                  .value = fmt::format("{}", std::max(relax_source, relax_target)),

@@ -33,6 +33,11 @@ void validate(const Problem& problem, const Options& options) {
                  .value = fmt::format("{} names", problem.features.size()),
                  .problem = fmt::format("for {} coordinates", problem.source.dimension()),
                  .remedy = "give one name a coordinate"});
+  if (problem.known_labels.size() > 0 && options.method == Method::paper)
+    throw Error({.field = "known-labels",
+                 .value = {},
+                 .problem = "are of no use to the method paper",
+                 .remedy = "give the $method class-aware"});
   if (problem.known_labels.size() > 0 && problem.known_labels.size() != problem.target.size())
     throw Error({.field = "known-labels",
                  .value = fmt::format("{} labels", problem.known_labels.size()),

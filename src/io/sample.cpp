@@ -51,4 +51,11 @@ Sample mnist_sample() {
           .test = unpack_domain(files[4], files[5])};
 }
 
+Sample turned_mnist_sample() {
+  const auto& files = sample_files();
+  return {.source = unpack_domain(files[0], files[1]),
+          .target = unpack_domain(files[6], files[7]),
+          .test = unpack_domain(files[8], files[9])};
+}
+
 }  // namespace remblai

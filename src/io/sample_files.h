@@ -1,4 +1,4 @@
-// The files of data/mnist-shift as bytes of the library.
+// The files of data/mnist-shift and data/mnist-turned as bytes of the library.
 // cmake/embed.cmake writes sample_files.cpp into the build folder.
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace remblai {
 
-/// IDX files packed by gzip: images then labels of the source, the target and the test part.
-const std::array<std::string_view, 6>& sample_files();
+/// IDX files packed by gzip: images then labels of the source, the target and the test part, then of
+/// the target and the test part of the turned digits.
+const std::array<std::string_view, 10>& sample_files();
 
 }  // namespace remblai

@@ -6,6 +6,12 @@
 #include "remblai/class_model.h"
 
 namespace remblai {
+namespace {
+
+// Distances to class means have no bound; far beyond this all classes are equally unlikely.
+constexpr double largest_score = 1e100;
+
+}  // namespace
 
 Matrix Classifier::scores(const Matrix& embedded) const {
   Matrix all(embedded.rows(), class_count());
@@ -17,7 +23,7 @@ Matrix Classifier::scores(const Matrix& embedded) const {
       gaussian(values, width);
       values = linalg::multiply(values, coefficients);
     } else {
-      values /= -scale;
+      values = (values / -scale).cwiseMax(-largest_score);
     }
     all.middleRows(first, count) = values;
   }

@@ -58,7 +58,7 @@ class Sides {
     std::vector<Index> places;
     for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
       const Matrix costs =
-          GroundCost::between_points(model_.metric.embed(points.middleRows(first, count)), anchors)
+          GroundCost::to_anchors(model_.metric.embed(points.middleRows(first, count)), anchors)
               .relative_block(0, count);
       for (Index i = 0; i < count; ++i) {
         Index best = 0;
@@ -162,7 +162,7 @@ class EntropicCoupling final : public Coupling {
     const Eigen::RowVectorXd potentials = scale * (forward ? model_.g : model_.f).transpose();
     for_blocks(side.points.rows(), anchors.points.rows(), [&](Index first, Index count) {
       GroundCost cost =
-          GroundCost::between_points(side.points.middleRows(first, count), anchors.points);
+          GroundCost::to_anchors(side.points.middleRows(first, count), anchors.points);
       if (side.terms.size() > 0)
         cost.add_terms(side.terms.middleRows(first, count), anchors.terms);
       const double unit = scale * model_.metric.unit;
@@ -256,7 +256,7 @@ class SparseCoupling final : public Coupling {
     std::vector<Index> nearest;
     for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
       const Matrix costs =
-          GroundCost::between_points(model_.metric.embed(points.middleRows(first, count)), anchors)
+          GroundCost::to_anchors(model_.metric.embed(points.middleRows(first, count)), anchors)
               .relative_block(0, count);
       for (Index i = 0; i < count; ++i) {
         Index best = 0;

@@ -23,7 +23,7 @@ Matrix squared_distances(const Matrix& a) {
 }
 
 Matrix squared_distances(const Matrix& a, const Matrix& b) {
-  return GroundCost::between_points(a, b).block(0, a.rows()).cwiseMax(0.0);
+  return GroundCost::to_anchors(a, b).block(0, a.rows()).cwiseMax(0.0);
 }
 
 void gaussian(Matrix& squared, double width) {

@@ -4,11 +4,32 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
 #include "base/linalg.h"
 #include "remblai/error.h"
 
 namespace remblai {
+namespace {
+
+// The columns that a basis of unit vectors picks, in order; empty for any other basis.
+std::vector<Index> picked_columns(const Matrix& basis) {
+  std::vector<Index> columns;
+  for (Index i = 0; i < basis.rows(); ++i) {
+    const auto next = static_cast<Index>(columns.size());
+    bool unit = false;
+    for (Index k = 0; k < basis.cols(); ++k) {
+      if (basis(i, k) == 0) continue;
+      if (basis(i, k) != 1 || k != next || unit) return {};
+      unit = true;
+    }
+    if (unit) columns.push_back(i);
+  }
+  return columns;
+}
+
+}  // namespace
+
 Matrix Frame::coordinates(const Matrix& points) const {
   if (points.cols() != dimension())
     throw Error({.field = "points",
@@ -17,6 +38,8 @@ Matrix Frame::coordinates(const Matrix& points) const {
                  .remedy = "give points with the features it was fitted on (are points in columns? "
                            "then transpose)"});
   // length is a power of two, so multiplying by its inverse is exact.
+  if (const std::vector<Index> columns = picked_columns(basis); !columns.empty())
+    return (points(Eigen::all, columns).rowwise() - origin(columns).transpose()) * (1 / length);
   Matrix centred = (points.rowwise() - origin.transpose()) * (1 / length);
   return basis.size() ? linalg::multiply(centred, basis) : centred;
 }

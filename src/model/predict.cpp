@@ -69,7 +69,7 @@ void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix&
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
   for (Index first = 0; first < points.rows(); first += block) {
     const Index count = std::min(block, points.rows() - first);
-    visit(first, GroundCost::between_points(points.middleRows(first, count), labelled)
+    visit(first, GroundCost::to_anchors(points.middleRows(first, count), labelled)
                      .relative_block(0, count));
   }
 }

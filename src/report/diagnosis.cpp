@@ -1,5 +1,5 @@
 // Thresholds between kinds of shift, and sentences on them.
-#include "report/diagnosis.h"
+#include "remblai/diagnosis.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // Words, tables and charts for the numbers of a model: accuracy, convergence, mass.
 #include "report/page_sections.h"
 
-#include "report/diagnosis.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "remblai/diagnosis.h"
 
 namespace remblai {
 namespace {

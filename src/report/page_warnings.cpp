@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "report/diagnosis.h"
+#include "remblai/diagnosis.h"
 #include "report/json.h"
 #include "report/page_data.h"
 

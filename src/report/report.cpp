@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "remblai/version.h"
-#include "report/diagnosis.h"
+#include "remblai/diagnosis.h"
 #include "report/json.h"
 
 namespace remblai {

@@ -27,9 +27,19 @@ Matrix beside(const Matrix& left, const Matrix& right) {
 // With u = x - mean x, v = z - mean z and w = mean x - mean z:
 //   |x - z|^2 = |u - v + w|^2 = |u + w|^2 + |v - w|^2 - |w|^2 - 2 u.v.
 GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z) {
+  return measured_from(x, z, mean_of(x), mean_of(z));
+}
+
+GroundCost GroundCost::to_anchors(const Matrix& x, const Matrix& z) {
+  const Eigen::RowVectorXd mean = mean_of(z);
+  return measured_from(x, z, mean, mean);
+}
+
+GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
+                                     const Eigen::RowVectorXd& x_mean,
+                                     const Eigen::RowVectorXd& z_mean) {
   assert(x.cols() == z.cols() && x.rows() > 0 && z.rows() > 0);
   GroundCost cost;
-  const Eigen::RowVectorXd x_mean = mean_of(x), z_mean = mean_of(z);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
   cost.u_ = x.rowwise() - x_mean;
   cost.v_ = z.rowwise() - z_mean;

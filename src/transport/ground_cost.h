@@ -17,6 +17,10 @@ class GroundCost {
   /// the products. Error of a cost: about 1e-15 times (alpha_i + beta_j). O((m + n) k).
   static GroundCost between_points(const Matrix& x, const Matrix& z);
 
+  /// The same for rows of x that have nothing to do with each other: they are measured from the mean
+  /// of z, so that one far point costs the others no digits.
+  static GroundCost to_anchors(const Matrix& x, const Matrix& z);
+
   /// A matrix of any costs.
   static GroundCost dense(Matrix costs);
 
@@ -54,6 +58,10 @@ class GroundCost {
   double between(const Vector& a, const Vector& b) const;
 
  private:
+  static GroundCost measured_from(const Matrix& x, const Matrix& z,
+                                  const Eigen::RowVectorXd& x_mean,
+                                  const Eigen::RowVectorXd& z_mean);
+
   bool dense_ = false;
   Matrix matrix_, u_, v_;
   Vector alpha_, beta_;

@@ -164,8 +164,8 @@ TEST(Calibration, AWeightStandsForSoManyPoints) {
 }
 
 TEST(Calibration, OneClassAndOnePoint) {
-  const Calibration one = calibrate(random_matrix(5, 1, 1), {0, 0, 0, 0, 0},
-                                    Vector::Constant(5, 0.2));
+  const Calibration one =
+      calibrate(random_matrix(5, 1, 1), {0, 0, 0, 0, 0}, Vector::Constant(5, 0.2));
   EXPECT_NEAR(one.log_loss, 0, 1e-15);
   EXPECT_TRUE(std::isfinite(one.temperature) && one.temperature > 0);
   const Calibration point = calibrate(random_matrix(1, 4, 2), {2}, Vector::Ones(1));

@@ -16,6 +16,15 @@ using test::class_aware;
 using test::class_problem;
 using test::difference;
 
+// Only the points of the first classes are left.
+void keep_classes(Domain& domain, Index count) {
+  std::vector<Index> rows;
+  for (Index i = 0; i < domain.size(); ++i)
+    if (domain.labels[i] < 3 * count + 2) rows.push_back(i);
+  domain.points = Matrix(domain.points(rows, Eigen::all));
+  domain.labels = Labels(domain.labels(rows));
+}
+
 TEST(ClassAwareOptions, GivenSharesAreUsed) {
   const Problem problem = class_problem(3, 30, 36, 4, 1, 2);
   const Vector shares{{0.2, 0.7, 0.1}};
@@ -24,7 +33,8 @@ TEST(ClassAwareOptions, GivenSharesAreUsed) {
     options.classes.target_shares = Matrix(unit * shares.transpose());
     const Model model = fit(problem, options);
     EXPECT_LT(difference(model.classes->shares, shares), 1e-12);
-    const Matrix members = test::one_hot(Classes(problem.source.labels).places, 3);
+    const Matrix members =
+        test::one_hot(test::places_in(model.classes->classes, problem.source.labels), 3);
     EXPECT_LT(difference(members.transpose() * plan(model).rowwise().sum(), shares), 1e-7);
   }
   Options options = class_aware();
@@ -56,26 +66,40 @@ TEST(ClassAwareOptions, AShareOfZeroKeepsAClassAway) {
 // where the target has no point of a class.
 TEST(ClassAwareOptions, NoPriorAndATargetOfOneClass) {
   for (const Index classes : {2, 4})
-    for (const double apart : {3.0, 30.0}) {
-      Problem problem = class_problem(classes, 40, 30, 3, 2, apart);
-      std::vector<Index> first;
-      for (Index j = 0; j < 30; ++j)
-        if (problem.target.labels[j] == 2) first.push_back(j);
-      problem.target.points = Matrix(problem.target.points(first, Eigen::all));
-      problem.target.labels = Labels(problem.target.labels(first));
-      for (const Translation translation : {Translation::no, Translation::automatic}) {
-        SCOPED_TRACE(testing::Message() << classes << " " << apart << " " << name(translation));
+    for (const double apart : {10.0, 100.0})
+      for (const double width : {0.8, 1e-3}) {  // kernels, then class means
+        SCOPED_TRACE(testing::Message() << classes << " " << apart << " " << width);
+        Problem problem = class_problem(classes, 40, 30, 3, 2, apart);
+        keep_classes(problem.target, 1);
         Options options = class_aware();
         options.classes.share_prior = 0;
-        options.classes.translation = translation;
+        options.classes.kernel_width = width;
+        options.classes.translation = Translation::no;
+        options.classes.caution = Caution::bold;
         Model model;
-        ASSERT_EQ(test::message_of([&] { model = fit(problem, options); }), "");
+        EXPECT_EQ(test::message_of([&] { model = fit(problem, options); }), "");
+        if (!model.classes) continue;
         EXPECT_TRUE(model.status.converged()) << model.status.reason();
         EXPECT_TRUE(map(model).allFinite());
-        if (translation == Translation::no)
-          EXPECT_EQ(predict(model, problem.target.points), problem.target.labels);
+        EXPECT_EQ(predict(model, problem.target.points), problem.target.labels);
       }
+}
+
+// Classes far apart at the same places in both domains, of which the target lacks some: the
+// nearest source point is of the right class everywhere.
+TEST(ClassAwareOptions, ClassesThatTheTargetLacksSpoilNoLabels) {
+  for (const auto& [classes, present] : {std::pair<Index, Index>{2, 1}, {3, 2}, {5, 2}, {10, 5}}) {
+    double right = 0;
+    for (unsigned seed = 0; seed < 4; ++seed) {
+      Problem problem = class_problem(classes, 20 * classes, 90, 5, 20 + seed, 10, 0);
+      keep_classes(problem.target, present);
+      const Matrix& points = problem.target.points;
+      ASSERT_EQ(nearest_labels(problem.source.points, problem.source.labels, points),
+                problem.target.labels);
+      right += agreement(predict(fit(problem, class_aware()), points), problem.target.labels) / 4;
     }
+    EXPECT_GT(right, 0.95) << present << " of " << classes << " classes";
+  }
 }
 
 TEST(ClassAwareOptions, KnownLabelsAreTheOpinion) {
@@ -86,10 +110,11 @@ TEST(ClassAwareOptions, KnownLabelsAreTheOpinion) {
   const Matrix& opinions = model.classes->opinions;
   EXPECT_LT(difference(opinions.rowwise().sum(), Matrix::Ones(36, 1)), 1e-12);
   for (Index j = 0; j < 36; ++j)
-    if (problem.known_labels[j] == unknown_label)
+    if (problem.known_labels[j] == unknown_label) {
       EXPECT_LT(opinions.row(j).maxCoeff(), 1) << j;
-    else
+    } else {
       EXPECT_EQ(opinions.row(j), test::one_hot({j % 2 ? 2 : 1}, 3)) << j;
+    }
 }
 
 // Classes that have changed places: nothing but labels can tell.
@@ -180,9 +205,9 @@ TEST(ClassAwareOptions, AModelOfTheSamePointsIsAStart) {
   for (const Model* start : {&paper, &before}) {
     const Model model = fit(problem, class_aware(), {}, start);
     EXPECT_TRUE(model.status.converged()) << model.status.reason();
-    EXPECT_GT(agreement(predict(model, problem.target.points),
-                        predict(before, problem.target.points)),
-              0.95);
+    EXPECT_GT(
+        agreement(predict(model, problem.target.points), predict(before, problem.target.points)),
+        0.95);
   }
   EXPECT_TRUE(fit(problem, {.lambda = 0.2}, {}, &before).status.converged());
 }

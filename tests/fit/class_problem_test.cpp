@@ -97,7 +97,8 @@ TEST(ClassAwareInput, TargetSharesFitTheClasses) {
     options.classes.target_shares = shares;
     const std::string message = complaint(problem, options);
     EXPECT_EQ(message.rfind("ClassOptions::target_shares: ", 0), 0u) << shares << "\n" << message;
-    EXPECT_TRUE(contains(message, "3 classes")) << message;
+    EXPECT_TRUE(contains(message, "give one number for each")) << message;
+    EXPECT_TRUE(shares.size() == 3 || contains(message, "3 classes")) << message;
   }
   Options column = class_aware();
   column.classes.target_shares = Matrix{{0.2}, {0.3}, {0.5}};
@@ -143,6 +144,20 @@ TEST(ClassAwareInput, RelaxedMarginalsDoNotGoWithClasses) {
   options.relax_source = 0.5;
   EXPECT_EQ(complaint(problem, options).rfind("Options::relax_source: 0.5 ", 0), 0u)
       << complaint(problem, options);
+}
+
+// What would have no effect is a mistake.
+TEST(ClassAwareInput, ThePapersMethodKnowsNoClasses) {
+  Problem problem = class_problem(2, 8, 6, 3);
+  Options options;
+  options.classes.opinion = 0.7;
+  EXPECT_EQ(complaint(problem, options).rfind("ClassOptions::opinion: ", 0), 0u);
+  options = {};
+  options.classes.target_shares = Matrix{{0.5, 0.5}};
+  EXPECT_EQ(complaint(problem, options).rfind("ClassOptions::target_shares: ", 0), 0u);
+  problem.known_labels = Labels::Constant(6, unknown_label);
+  EXPECT_EQ(complaint(problem, {}).rfind("Problem::known_labels: ", 0), 0u)
+      << complaint(problem, {});
 }
 
 TEST(ClassAwareInput, HellingerNeedsHistograms) {

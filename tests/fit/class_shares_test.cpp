@@ -48,8 +48,7 @@ double likelihood(const Drawn& data, const Vector& q, const Vector& prior, const
   double sum = 0;
   for (Index j = 0; j < q.size(); ++j) {
     double p = 0;
-    for (Index k = 0; k < h.size(); ++k)
-      p += data.posterior(j, k) * h[k] / data.source_shares[k];
+    for (Index k = 0; k < h.size(); ++k) p += data.posterior(j, k) * h[k] / data.source_shares[k];
     sum += n * q[j] * std::log(p);
   }
   for (Index k = 0; k < h.size(); ++k)
@@ -163,10 +162,10 @@ TEST(ClassShares, AWeightStandsForSoManyPoints) {
   }
   const Vector weighted =
       estimate_shares(data.posterior, q / q.sum(), source, Vector::Zero(2)).shares;
-  const Vector repeated = estimate_shares(data.posterior(rows, Eigen::all),
-                                          uniform_weights(static_cast<Index>(rows.size())), source,
-                                          Vector::Zero(2))
-                              .shares;
+  const Vector repeated =
+      estimate_shares(data.posterior(rows, Eigen::all),
+                      uniform_weights(static_cast<Index>(rows.size())), source, Vector::Zero(2))
+          .shares;
   EXPECT_LT(difference(weighted, repeated), 1e-10);
 }
 

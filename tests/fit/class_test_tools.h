@@ -1,11 +1,11 @@
 // What the tests of the class-aware method share: problems with classes, and kernels written out.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "fit/class_problem.h"
-#include "model/classes.h"
 #include "remblai/options.h"
 #include "support.h"
 
@@ -26,6 +26,14 @@ inline Matrix plain_softmax(const Matrix& scores) {
     p.row(i) /= p.row(i).sum();
   }
   return p;
+}
+
+/// The place of each label among the ascending classes.
+inline std::vector<Index> places_in(const Labels& classes, const Labels& labels) {
+  std::vector<Index> places;
+  for (const std::int64_t label : labels)
+    places.push_back(std::lower_bound(classes.begin(), classes.end(), label) - classes.begin());
+  return places;
 }
 
 /// One row for each place: 1 there and 0 elsewhere.

@@ -43,11 +43,13 @@ struct Means {
   double size = 0;
 };
 
-// -|x - mean|^2, the mean being recomputed without the point; without any point the mean of all.
+// -|x - mean|^2, the mean being recomputed without the point. A class without other points has the
+// mean score of the other classes.
 Means plain_means(const LabelledPoints& data) {
   const Index n = data.points.rows(), k = data.shares.cols();
   Means out{Matrix(n, k)};
-  for (Index i = 0; i < n; ++i)
+  for (Index i = 0; i < n; ++i) {
+    Index alone = -1;
     for (Index c = 0; c < k; ++c) {
       Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(data.points.cols());
       double weight = 0;
@@ -56,12 +58,11 @@ Means plain_means(const LabelledPoints& data) {
         sum += data.weights[j] * data.shares(j, c) * data.points.row(j);
         weight += data.weights[j] * data.shares(j, c);
       }
-      if (weight > 0)
-        sum /= weight;
-      else
-        sum = data.points.colwise().mean();
-      out.scores(i, c) = -(data.points.row(i) - sum).squaredNorm();
+      if (weight == 0) alone = c;
+      out.scores(i, c) = weight > 0 ? -(data.points.row(i) - sum / weight).squaredNorm() : 0;
     }
+    if (alone >= 0) out.scores(i, alone) = out.scores.row(i).sum() / static_cast<double>(k - 1);
+  }
   out.size = -out.scores.mean();
   return out;
 }
@@ -146,7 +147,7 @@ TEST(ClassifierFit, ClassMeansAreThoseOfAllPointsAndJudgedWithoutTheirOwn) {
   }
 }
 
-TEST(ClassifierFit, AClassOfOnePointIsJudgedByTheMeanOfAll) {
+TEST(ClassifierFit, AClassOfOnePointIsJudgedByTheOthers) {
   LabelledPoints data = points_of(2, 20, 20, 2, 4, 3);
   for (Index i = 0; i < 20; ++i) {
     data.places[static_cast<std::size_t>(i)] = i == 13 ? 1 : 0;
@@ -160,6 +161,29 @@ TEST(ClassifierFit, AClassOfOnePointIsJudgedByTheMeanOfAll) {
   single.weights.setOnes();
   expect_the_best(single, 10, {});
   EXPECT_TRUE(fit_classifier(single, 10, Purpose::labels, {}).classifier.biases.allFinite());
+}
+
+// Which of two classes has the smaller label says nothing of them.
+TEST(ClassifierFit, TheOrderOfTheClassesDoesNotMatter) {
+  LabelledPoints data = points_of(2, 20, 20, 2, 4, 3);
+  data.weights.setOnes();
+  for (const ClassOptions& options : {ClassOptions{}, ClassOptions{.kernel_width = 1e-3}}) {
+    for (const Index single : {-1, 13}) {
+      LabelledPoints there = data, back = data;
+      for (Index i = 0; i < 20; ++i) {
+        const Index place = single < 0 ? i % 2 : i == single;
+        there.places[static_cast<std::size_t>(i)] = place;
+        back.places[static_cast<std::size_t>(i)] = 1 - place;
+        there.shares.row(i) = one_hot({place}, 2);
+        back.shares.row(i) = one_hot({1 - place}, 2);
+      }
+      const FittedClassifier a = fit_classifier(there, 10, Purpose::posteriors, options);
+      const FittedClassifier b = fit_classifier(back, 10, Purpose::posteriors, options);
+      EXPECT_EQ(a.classifier.width, b.classifier.width);
+      EXPECT_NEAR(a.left_out, b.left_out, 1e-12) << single << " " << options.kernel_width;
+      EXPECT_LT(difference(a.classifier.biases, b.classifier.biases.reverse()), 1e-6);
+    }
+  }
 }
 
 TEST(ClassifierFit, AKernelClassifierSolvesTheRidgeSystem) {
@@ -217,12 +241,6 @@ TEST(ClassifierFit, TheWayBackIsTheSameRegressionWithEveryClassCountingTheSame) 
     const Vector w = weights.cwiseProduct(p.col(c));
     EXPECT_LT(difference(means.points.row(c), w.transpose() * points / w.sum()), 1e-12);
   }
-}
-
-TEST(ClassifierFit, TheShareThatIsRightIsAWeight) {
-  const Matrix scores{{1, 0}, {0, 1}, {0.2, 0.3}};
-  EXPECT_NEAR(share_right(scores, {0, 0, 1}, Vector{{0.2, 0.3, 0.5}}), 0.7, 1e-15);
-  EXPECT_EQ(share_right(scores, {1, 0, 0}, Vector{{0.2, 0.3, 0.5}}), 0);
 }
 
 }  // namespace

@@ -22,12 +22,10 @@ double at(const Matrix& x, const Matrix& z, const Vector& q, const Eigen::RowVec
 }
 
 // sum_{i != i'} w w' k / sum_{i != i'} w w' for both clouds, less twice the mean between them.
-double plain(const Matrix& x, const Matrix& z, const Vector& q, const Vector& p,
-             const Vector& w) {
+double plain(const Matrix& x, const Matrix& z, const Vector& q, const Vector& p, const Vector& w) {
   double mean = 0;
   for (Index i = 0; i < x.rows(); ++i)
-    for (Index j = 0; j < z.rows(); ++j)
-      mean += p[i] * q[j] * (x.row(i) - z.row(j)).squaredNorm();
+    for (Index j = 0; j < z.rows(); ++j) mean += p[i] * q[j] * (x.row(i) - z.row(j)).squaredNorm();
   const auto kernel = [&](const auto& a, const auto& b) {
     return std::exp(-(a - b).squaredNorm() / (0.8 * mean));
   };
@@ -68,13 +66,14 @@ TEST(Discrepancy, AShiftIsThatOfThePoints) {
               at(x, z.rowwise() - shift, q, Eigen::RowVectorXd::Zero(3), p, p), 1e-12);
 }
 
-// Far apart the width is that of the gap: each cloud is one point to it, exp(-1/0.8) from the other.
+// Far apart the width is that of the gap: each cloud is one point to it, exp(-1/0.8) from the
+// other.
 TEST(Discrepancy, GrowsWithTheDistanceUpToALimit) {
   const Matrix x = random_matrix(100, 2, 11), z = random_matrix(100, 2, 12);
   double before = 0.01;
   for (const double distance : {1.0, 2.0, 5.0, 20.0}) {
-    const double value = at(x, z, equal(100), Eigen::RowVectorXd{{distance, 0}}, equal(100),
-                            equal(100));
+    const double value =
+        at(x, z, equal(100), Eigen::RowVectorXd{{distance, 0}}, equal(100), equal(100));
     EXPECT_GT(value, before) << distance;
     before = value;
   }

@@ -68,9 +68,10 @@ TEST(Judgement, TheWayBackIsTheShareOfSourceLabelsThatReturn) {
                                           40 * placed.space.q, options);
     double right = 0;
     for (Index i = 0; i < 30; ++i) {
+      const Index place = placed.classes.places[static_cast<std::size_t>(i)];
       Index best = 0;
       back.scores(placed.space.x.row(i)).row(0).maxCoeff(&best);
-      if (best == placed.classes.places[static_cast<std::size_t>(i)]) right += placed.space.p[i];
+      if (best == place) right += placed.space.p[i];
     }
     EXPECT_NEAR(found.round_trip, right, 1e-12) << width;
     EXPECT_GT(found.round_trip, 0.4);
@@ -104,9 +105,9 @@ TEST(Judgement, KnownLabelsTeachTheClassifier) {
   const Judgement found = judgement_of(placed);
   const FittedClassifier expected = fit_classifier(labelled, found.unit, Purpose::posteriors, {});
   EXPECT_NEAR(found.left_out, expected.left_out, 1e-12);
-  EXPECT_LT(difference(found.posterior,
-                       expected.classifier.probabilities(expected.classifier.scores(z))),
-            1e-10);
+  EXPECT_LT(
+      difference(found.posterior, expected.classifier.probabilities(expected.classifier.scores(z))),
+      1e-10);
 }
 
 TEST(Judgement, OneClassOnePointAndOnePlace) {

@@ -65,8 +65,8 @@ TEST(KernelRidge, WhatIsLeftOutIsTheFitWithoutThatPoint) {
     ASSERT_EQ(fit.left_out.rows(), judged);
     for (Index i = n - judged; i < n; ++i) {
       const Matrix rest = without_row(points, i);
-      const Matrix a = plain_coefficients(rest, 2, without_row(targets, i),
-                                          without_row(weights, i), 0.1);
+      const Matrix a =
+          plain_coefficients(rest, 2, without_row(targets, i), without_row(weights, i), 0.1);
       const Matrix value = plain_kernel(points.row(i), rest, 2) * a;
       EXPECT_LT(difference(fit.left_out.row(i - n + judged), value), 1e-10) << judged << " " << i;
     }
@@ -85,8 +85,8 @@ TEST(KernelRidge, WhatLandmarksLeaveOutIsTheFitWithoutThatPoint) {
   const Matrix own = plain_kernel(ridge.support(), ridge.support(), 1.5);
   const auto refit = [&](const Vector& w) {
     const Matrix normal = k.transpose() * w.asDiagonal() * k + 0.1 * own;
-    return Matrix(spd::inverse((normal + normal.transpose()) / 2) * k.transpose() *
-                  w.asDiagonal() * targets);
+    return Matrix(spd::inverse((normal + normal.transpose()) / 2) * k.transpose() * w.asDiagonal() *
+                  targets);
   };
   EXPECT_LT(difference(k * fit.coefficients, k * refit(weights)), 1e-6);
   for (Index i = 0; i < n; ++i) {

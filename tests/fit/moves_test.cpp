@@ -74,8 +74,8 @@ TEST(Moves, AreTheFormulaOfJamesAndStein) {
       for (const double noise : {0.0, 1e-3, 0.1, 1.0, 100.0})
         for (unsigned seed = 0; seed < 4; ++seed) {
           SCOPED_TRACE(testing::Message() << weighted << " " << noise << " " << seed);
-          expect_formula(placed, metric, random_matrix(20, 4, seed),
-                         test::random_weights(3, seed), noise);
+          expect_formula(placed, metric, random_matrix(20, 4, seed), test::random_weights(3, seed),
+                         noise);
         }
     }
   }
@@ -128,8 +128,8 @@ TEST(Moves, TrustGrowsWithTheMoveAndStaysBelowOne) {
 TEST(Moves, AClassWithHardlyAnyShare) {
   const PlacedProblem placed(class_problem(2, 20, 25, 3));
   const MetricLearner metric = metric_of(placed.space, MetricChoice::identity);
-  const Moves found = class_moves(placed.classes, random_matrix(20, 3, 6),
-                                  Vector{{1 - 1e-12, 1e-12}}, 1, metric);
+  const Moves found =
+      class_moves(placed.classes, random_matrix(20, 3, 6), Vector{{1 - 1e-12, 1e-12}}, 1, metric);
   EXPECT_EQ(found.trust[1], 0);
   EXPECT_TRUE(found.by_class.allFinite());
 }

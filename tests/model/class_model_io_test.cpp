@@ -44,8 +44,7 @@ Options with(double lambda, Preprocess preprocess = Preprocess::none) {
 std::vector<Model> models() {
   Options means = with(0);
   means.classes.kernel_width = 1e-3;
-  return {fit(class_problem(3, 12, 10, 4, 1, 1), with(0.1)),
-          fit(class_problem(2, 8, 7, 20), means),
+  return {fit(class_problem(3, 12, 10, 4, 1, 1), with(0.1)), fit(class_problem(2, 8, 7, 20), means),
           fit(class_problem(3, 12, 10, 4), with(0.1, Preprocess::centre)),
           fit(class_problem(3, 12, 10, 4), with(0.1, Preprocess::standardise))};
 }
@@ -167,10 +166,12 @@ TEST_F(ClassModelIo, NumbersThatAreNoneAreRefused) {
     const auto arrays = arrays_of(model);
     for (const auto& [key, value] : arrays) {
       if (std::holds_alternative<std::string>(value)) continue;
+      if (key == "class_discrepancies") continue;  // NaN where an explanation was not tried
       auto changed = arrays;
       std::visit(
           [](auto& values) {
-            if constexpr (!std::is_same_v<decltype(values), std::string&>)
+            if constexpr (std::is_same_v<decltype(values), Vector&> ||
+                          std::is_same_v<decltype(values), Matrix&>)
               values(values.size() - 1) = nan;
           },
           changed[key]);
@@ -194,8 +195,8 @@ TEST_F(ClassModelIo, ValuesThatCannotBeAreRefused) {
   };
   for (const double share : {0.0, -0.5}) refused("class_shares", share);
   for (const double share : {0.0, -0.5}) refused("class_source_shares", share);
-  refused("classes", 5);      // the second label: not ascending
-  refused("classes", 1);      // a source label is missing
+  refused("classes", 5);  // the second label: not ascending
+  refused("classes", 1);  // a source label is missing
   refused("classes", 1.5);
   refused("class_opinions", -0.1);
   refused("class_cost", -1);

@@ -26,10 +26,10 @@ Classifier kernel_classifier() {
 TEST(Classifier, ScoresAreSumsOfKernels) {
   const Classifier classifier = kernel_classifier();
   const Matrix points = 2 * random_matrix(20, 3, 4);
-  EXPECT_LT(difference(classifier.scores(points),
-                       test::plain_kernel(points, classifier.points, 2.5) *
-                           classifier.coefficients),
-            1e-12);
+  EXPECT_LT(
+      difference(classifier.scores(points),
+                 test::plain_kernel(points, classifier.points, 2.5) * classifier.coefficients),
+      1e-12);
   EXPECT_EQ(classifier.scores(Matrix(0, 3)).rows(), 0);
 }
 

@@ -44,9 +44,9 @@ def test_both_fit_the_same_class_aware_model(program, files):
     Xs, ys, Xt, yt = (np.load(files / f"{name}.npy") for name in ("Xs", "ys", "Xt", "yt"))
     known = np.where(np.arange(len(yt)) < 5, yt, -1)
     np.save(files / "known.npy", known)
-    run(program, "fit", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy", "--target",
-        files / "Xt.npy", "--known-labels", files / "known.npy", "--method", "class-aware", "--out",
-        files / "cli.npz", "--threads", 1, "--quiet")
+    run(program, "fit", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy",
+        "--target", files / "Xt.npy", "--known-labels", files / "known.npy", "--method",
+        "class-aware", "--out", files / "cli.npz", "--threads", 1, "--quiet")
     theirs = remblai.load(files / "cli.npz")
     ours = remblai.fit(Xs=Xs, ys=ys, Xt=Xt, known_labels=known, method="class-aware", threads=1)
     assert ours.options == theirs.options

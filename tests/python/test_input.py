@@ -122,7 +122,7 @@ def test_points_that_cannot_be(values, error, words):
         ({"prior": "unity"}, "identity, w, w-inverse"),
         ({"prior": -np.eye(3)}, "definite|eigenvalue"),
         ({"prior": np.eye(2)}, "prior"),
-        ({"prior": 2.0}, "^prior: 2.0 is not one of auto, identity, w, w-inverse, spread, nor a matrix"),
+        ({"prior": 2.0}, "^prior: 2.0 is not one of auto, .*w-inverse, spread, nor a matrix"),
         ({"method": "papers"}, "^method: 'papers' is not one of paper, class-aware"),
         ({"metric": "cosine"}, "learned, identity, w, w-inverse, nor"),
         ({"metric": "given"}, "^metric: 'given' is not"),

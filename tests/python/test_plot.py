@@ -38,12 +38,14 @@ def test_labels_order_and_colour(fitted):
 @pytest.mark.parametrize("preprocess", ["l2", "zscore", "centre", "standardise"])
 def test_points_of_any_preprocessing(preprocess):
     Xs, ys, Xt, _ = shifted(d=5)
-    fitted = GroundMetricTransport(preprocess=preprocess, method="class-aware").fit(Xs=Xs, ys=ys, Xt=Xt)
+    fitted = GroundMetricTransport(preprocess=preprocess, method="class-aware")
+    fitted.fit(Xs=Xs, ys=ys, Xt=Xt)
     ax = plot.embedding(fitted)
     target, source, mapped = (points.get_offsets() for points in ax.collections)
     assert len(source) == len(mapped) == len(Xs) and len(target) == len(Xt)
     # Barycentres lie between the target points.
-    assert np.all(mapped >= target.min(axis=0) - 1e-9) and np.all(mapped <= target.max(axis=0) + 1e-9)
+    assert np.all(mapped >= target.min(axis=0) - 1e-9)
+    assert np.all(mapped <= target.max(axis=0) + 1e-9)
     plt.close("all")
 
 

@@ -66,7 +66,7 @@ def test_adapter_moves_the_source_only(toy):
     assert not hasattr(clone(adapter), "transport_")
 
 
-@pytest.mark.filterwarnings("ignore:the labels of the target are doubtful")
+@pytest.mark.filterwarnings("ignore:The reliability is")
 def test_the_class_aware_method_sees_labels_of_the_source_only(toy):
     X, y, sample_domain = toy
     target = sample_domain < 0

@@ -129,13 +129,16 @@ def test_points_never_seen(kind, domains):
 
 
 @pytest.mark.parametrize("method", ["paper", "class-aware"])
-@pytest.mark.parametrize("preprocess", ["none", "l2", "zscore", "centre", "standardise", "hellinger"])
+@pytest.mark.parametrize(
+    "preprocess", ["none", "l2", "zscore", "centre", "standardise", "hellinger"]
+)
 def test_ferradans_moves_with_the_nearest(preprocess, method, domains):
     Xs, ys, Xt, _ = domains
     if preprocess == "hellinger":
         Xs, Xt = np.exp(Xs / 4), np.exp(Xt / 4)
-    fitted = GroundMetricTransport(out_of_sample_map="ferradans", preprocess=preprocess, method=method)
-    fitted.fit(Xs=Xs, ys=ys, Xt=Xt)
+    fitted = GroundMetricTransport(
+        out_of_sample_map="ferradans", preprocess=preprocess, method=method
+    ).fit(Xs=Xs, ys=ys, Xt=Xt)
     near = Xs[:7] * (1 + 1e-9)
     np.testing.assert_allclose(fitted.transform(Xs=near), fitted.transform(Xs=Xs)[:7], rtol=1e-6)
     near = Xt[:7] * (1 + 1e-9)

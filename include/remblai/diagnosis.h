@@ -2,10 +2,13 @@
 // be trusted.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "remblai/model.h"
+#include "remblai/api.h"
+#include "remblai/class_model.h"
 
 namespace remblai {
 
@@ -25,8 +28,7 @@ struct Diagnosis {
   std::string advice;        ///< what to do then; names options with a dollar sign
 };
 
-/// The model is class-aware.
-Diagnosis diagnose(const ClassModel& classes);
+REMBLAI_API Diagnosis diagnose(const ClassModel& classes);
 
 /// One row a class: label, share in the source and in the target, how far it moved, how sure that
 /// is. At most `most` rows: those whose share changed most.
@@ -34,6 +36,6 @@ struct ClassRow {
   std::int64_t label = 0;
   double source_share = 0, target_share = 0, moved = 0, sure = 0;
 };
-std::vector<ClassRow> class_rows(const ClassModel& classes, std::size_t most);
+REMBLAI_API std::vector<ClassRow> class_rows(const ClassModel& classes, std::size_t most);
 
 }  // namespace remblai
