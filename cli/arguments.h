@@ -60,8 +60,8 @@ CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
 void add_options(CLI::App& command, FitArguments& arguments);
 void add_options(CLI::App& command, PredictOptions& options);
 
-/// Neighbours are asked for by --rule nearest, or by saying how many or in which metric. Throws Error
-/// when another rule is given beside that.
+/// Neighbours are asked for by --rule nearest, or by saying how many or in which metric. Throws
+/// Error when another rule is given beside that.
 void settle_rule(const CLI::App& command, PredictOptions& options);
 
 /// Only the options named. With `default_text` the help shows that in place of the library's

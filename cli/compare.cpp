@@ -22,8 +22,8 @@ struct Arguments {
   std::string out;
 };
 
-const std::array contenders{&no_adaptation, &logistic,     &kernel_ridge, &kernel_ridge_shares,
-                            &ot_identity,   &ot_w,         &ot_w_inverse, &paper_method,
+const std::array contenders{&no_adaptation, &logistic,       &kernel_ridge, &kernel_ridge_shares,
+                            &ot_identity,   &ot_w,           &ot_w_inverse, &paper_method,
                             &class_aware,   &class_aware_map};
 
 struct Row {
@@ -34,8 +34,8 @@ struct Row {
 
 void print_table(const std::vector<Row>& rows) {
   const bool scored = rows.front().score && rows.front().score->known();
-  fmt::print("{:<40}{}{:>14}{:>10}\n", "labels by", scored ? "  accuracy" : "",
-             "like ours", "time");
+  fmt::print("{:<40}{}{:>14}{:>10}\n", "labels by", scored ? "  accuracy" : "", "like ours",
+             "time");
   for (const Row& row : rows) {
     const Entry& entry = row.entry;
     fmt::print("{:<40}{}{:>12.1f} %{:>8.2f} s{}\n", entry.contender.title,
@@ -76,8 +76,8 @@ int run(const Arguments& arguments) {
   Model model;  // the last one fitted
   for (const Contender* contender : contenders) {
     ProgressLine line(quiet, 2, std::string(contender->title) + ": ");
-    rows.push_back({run_contender(*contender, problem, problem.target.points,
-                                  arguments.fit.options, std::ref(line), &model),
+    rows.push_back({run_contender(*contender, problem, problem.target.points, arguments.fit.options,
+                                  std::ref(line), &model),
                     0, std::nullopt});
     if (Interrupt::requested()) return conclude(rows.back().entry.status);
     if (truth.size() > 0 && rows.back().entry.labels.size() > 0)
@@ -94,7 +94,8 @@ int run(const Arguments& arguments) {
   print_table(rows);
   if (quiet) return Exit::success;
   fmt::print(
-      "\n\"like ours\" is the share of target points that get the label of the class-aware method.\n"
+      "\n\"like ours\" is the share of target points that get the label of the class-aware "
+      "method.\n"
       "No method has seen a target label. Its reliability is {:.2f}: so many source labels come "
       "back right\nthrough the guessed target labels{}.\n",
       ours.reliability.value_or(0),
@@ -122,7 +123,8 @@ void add_compare(CLI::App& app, Action& action) {
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
   add_options(command, fit.options, {"lambda", "preprocess", "threads", "memory"});
-  command.get_option("--lambda")->description("entropy weight of the transport rows but for the class-aware ones")
+  command.get_option("--lambda")
+      ->description("entropy weight of the transport rows but for the class-aware ones")
       ->default_str("0.2");
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);

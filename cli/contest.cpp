@@ -10,16 +10,15 @@ const Contender logistic{"logistic", "source only: logistic regression", Baselin
 const Contender kernel_ridge{"kernel-ridge", "source only: kernel ridge", Baseline::kernel_ridge};
 const Contender kernel_ridge_shares{"kernel-ridge-shares", "kernel ridge, shares estimated",
                                     Baseline::kernel_ridge_shares};
-const Contender ot_identity{"ot-identity",  "transport, Euclidean metric (OT_I)", {},
-                            Method::paper, MetricChoice::identity};
+const Contender ot_identity{
+    "ot-identity", "transport, Euclidean metric (OT_I)", {}, Method::paper, MetricChoice::identity};
 const Contender ot_w{"ot-w", "transport, metric W (OT_W)", {}, Method::paper, MetricChoice::w};
-const Contender ot_w_inverse{"ot-w-inverse", "transport, metric W^-1 (OT_W^-1)", {},
-                             Method::paper,  MetricChoice::w_inverse};
+const Contender ot_w_inverse{
+    "ot-w-inverse", "transport, metric W^-1 (OT_W^-1)", {}, Method::paper, MetricChoice::w_inverse};
 const Contender paper_method{"learned", "transport and metric learned (paper)"};
 const Contender class_aware{"class-aware", "class-aware", {}, Method::class_aware};
 const Contender class_aware_map{"class-aware-map",   "class-aware, map + nearest", {},
-                                Method::class_aware, MetricChoice::learned,
-                                Rule::nearest};
+                                Method::class_aware, MetricChoice::learned,        Rule::nearest};
 
 Entry run_contender(const Contender& contender, const Problem& problem, const MatrixView& points,
                     const Options& options, const Callback& callback, Model* model) {

@@ -36,8 +36,8 @@ struct Entry {
 };
 
 /// Labels `points`. The options are those of every fit but for method, metric and prior; those of
-/// the class-aware method keep its own lambda. A fit goes to `model` where that is not null; one that
-/// is there already, of the same method and metric, answers again.
+/// the class-aware method keep its own lambda. A fit goes to `model` where that is not null; one
+/// that is there already, of the same method and metric, answers again.
 Entry run_contender(const Contender& contender, const Problem& problem, const MatrixView& points,
                     const Options& options, const Callback& callback, Model* model);
 

@@ -1,5 +1,5 @@
-// remblai demo: the methods side by side on the digits inside the program, once with label shift and
-// once with domain shift. Accuracy is on target digits that no fit has seen.
+// remblai demo: the methods side by side on the digits inside the program, once with label shift
+// and once with domain shift. Accuracy is on target digits that no fit has seen.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,10 +12,10 @@
 #include "contest.h"
 #include "files.h"
 #include "progress.h"
+#include "remblai/diagnosis.h"
 #include "remblai/io.h"
 #include "remblai/page.h"
 #include "remblai/sample.h"
-#include "remblai/diagnosis.h"
 
 namespace remblai::cli {
 namespace {
@@ -107,7 +107,8 @@ std::string question(const Job& job) {
       share > 0.2 ? fmt::format("without labels, {:.0f} % of them {}s", 100 * share, digit)
                   : std::string("without labels, turned, thicker and paler");
   return fmt::format(
-      "{}: {} labelled source digits, the ten classes alike; {} target digits {}. Accuracy is on {} "
+      "{}: {} labelled source digits, the ten classes alike; {} target digits {}. Accuracy is on "
+      "{} "
       "more digits like the target's.",
       job.title, sample.source.size(), sample.target.size(), what, sample.test.size());
 }
@@ -122,9 +123,10 @@ void write_page(const std::string& path, const std::vector<Job>& jobs, double se
   for (const Job& one : jobs)
     for (std::size_t k = 0; k < one.entries.size(); ++k) {
       const Entry& entry = one.entries[k];
-      page.scores.push_back({fmt::format("{}: {}", one.title, entry.contender.title), one.scores[k],
-                             entry.status.converged() ? "" : std::string(name(entry.status.outcome)),
-                             &one == &job && entry.contender.key == class_aware.key});
+      page.scores.push_back(
+          {fmt::format("{}: {}", one.title, entry.contender.title), one.scores[k],
+           entry.status.converged() ? "" : std::string(name(entry.status.outcome)),
+           &one == &job && entry.contender.key == class_aware.key});
     }
   Report report;
   report.seconds = seconds;
@@ -172,8 +174,9 @@ int run(const Arguments& arguments) {
   if (arguments.run.json) {
     fmt::print("{}\n", json(jobs));
   } else if (!arguments.run.quiet) {
-    fmt::print("No method has seen a target label. lambda of plain transport is {} x the mean cost.\n",
-               arguments.options.lambda);
+    fmt::print(
+        "No method has seen a target label. lambda of plain transport is {} x the mean cost.\n",
+        arguments.options.lambda);
     if (!arguments.page.empty()) fmt::print("\nThe page for a browser is {}\n", arguments.page);
   }
   for (const Job& job : jobs)

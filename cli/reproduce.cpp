@@ -44,7 +44,7 @@ struct Arguments {
 Settings default_settings() {
   Settings settings;
   settings.options = settings.options.resolved();
-  settings.methods = {"none",         "kernel-ridge", "ot-identity",     "ot-w",
+  settings.methods = {"none",         "kernel-ridge", "ot-identity", "ot-w",
                       "ot-w-inverse", "learned",      "class-aware", "class-aware-map"};
   settings.lambdas = {5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01};
   settings.ridges = {100, 10, 1};

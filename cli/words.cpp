@@ -15,8 +15,8 @@ namespace remblai::cli {
 namespace {
 
 /// Inputs that messages of the library name as they name options.
-constexpr std::array<std::string_view, 4> input_names{"source-labels", "source-weights",
-                                                      "target-labels", "target-weights"};
+constexpr std::array<std::string_view, 5> input_names{
+    "source-labels", "source-weights", "target-labels", "target-weights", "known-labels"};
 
 }  // namespace
 

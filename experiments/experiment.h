@@ -34,7 +34,8 @@ struct Experiment {
 
 struct MnistSelection {
   std::vector<int> skews{10, 20, 30, 40, 50};
-  std::vector<int> absent = {};  ///< rows more: so many digits, drawn at random, have no target point
+  std::vector<int> absent =
+      {};  ///< rows more: so many digits, drawn at random, have no target point
   std::vector<int> digits{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   int seeds = 5;
 };

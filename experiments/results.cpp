@@ -103,16 +103,16 @@ std::vector<std::string> paired_differences(const Experiment& experiment, const 
     std::vector<double> differences;
     for (const Task& task : experiment.tasks) {
       const std::vector<Trial>& runs = *journal.find(task);
-      differences.push_back(100 * (chosen_run(runs, ours).test_accuracy -
-                                   chosen_run(runs, key).test_accuracy));
+      differences.push_back(
+          100 * (chosen_run(runs, ours).test_accuracy - chosen_run(runs, key).test_accuracy));
     }
     const Cell cell = cell_of(differences);
     parts.push_back(fmt::format("{} {:+.2f} ± {:.2f}", method_named(key).title, cell.mean,
                                 cell.error.value_or(0)));
   }
-  sentences.push_back(fmt::format(
-      "Class-aware minus each other column, over the same {}: {}.",
-      in_words(static_cast<int>(experiment.tasks.size()), "draw"), fmt::join(parts, "; ")));
+  sentences.push_back(fmt::format("Class-aware minus each other column, over the same {}: {}.",
+                                  in_words(static_cast<int>(experiment.tasks.size()), "draw"),
+                                  fmt::join(parts, "; ")));
   return sentences;
 }
 
@@ -134,11 +134,12 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
   for (const std::string& key : settings.methods)
     if (!method_named(key).sees_labels()) blind.push_back(method_named(key).title);
   if (!blind.empty())
-    notes.push_back(fmt::format("These columns never see a target label: {}.",
-                                fmt::join(blind, "; ")));
+    notes.push_back(
+        fmt::format("These columns never see a target label: {}.", fmt::join(blind, "; ")));
   if (lambda_tuned)
     notes.push_back(fmt::format(
-        "In the other columns lambda is chosen for each task by the accuracy on the training half of the target, as in "
+        "In the other columns lambda is chosen for each task by the accuracy on the training half "
+        "of the target, as in "
         "the paper: this uses target labels, which a user does not have. It is one of {} x the "
         "mean cost between the centred clouds under the first metric; of equally good values the "
         "largest.",

@@ -11,9 +11,9 @@ namespace remblai {
 /// Scores and probabilities of K classes for embedded points (see Metric::embed): kernel ridge
 /// regression with a Gaussian kernel, or distances to class means.
 struct REMBLAI_API Classifier {
-  double width = 0;  ///< w of the kernel exp(-|u - v|^2 / w); 0: class means
-  double scale = 1;  ///< class means: the score is -|u - mean|^2 / scale
-  Matrix points;     ///< those the kernel is centred at, or the K class means
+  double width = 0;        ///< w of the kernel exp(-|u - v|^2 / w); 0: class means
+  double scale = 1;        ///< class means: the score is -|u - mean|^2 / scale
+  Matrix points;           ///< those the kernel is centred at, or the K class means
   Matrix coefficients;     ///< one row a point, one column a class; empty for class means
   double temperature = 1;  ///< of the calibration: softmax(temperature scores + biases)
   Vector biases;           ///< K
@@ -56,7 +56,7 @@ struct REMBLAI_API ClassModel {
   Matrix plan_moves;  ///< what was added to the source points of a class for the last plan, K x d
   Matrix moves;       ///< the same for the head, after the last plan
   double class_cost = 0;  ///< weight of -ln(opinion) in the cost of the plan, in units of the cost
-  Matrix opinions;  ///< what the plan was told of each target point: n x K, rows sum to 1
+  Matrix opinions;        ///< what the plan was told of each target point: n x K, rows sum to 1
 
   Classifier opinion;  ///< gives opinions on new target points; shares not yet applied
   Classifier head;     ///< gives labels

@@ -95,7 +95,8 @@ std::string_view name(const ChoiceOrMatrix<Choice>& value) {
   return name(value.kind());
 }
 
-/// What the class-aware method has beside the options of every fit. docs/method.md has the formulas.
+/// What the class-aware method has beside the options of every fit. docs/method.md has the
+/// formulas.
 struct REMBLAI_API ClassOptions {
   double opinion = 0.5;
   double smoothing = 0.1;
@@ -186,25 +187,25 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "Algorithm 1 as published; each has its own defaults for prior, prior-ridge, lambda, ridge "
         "and steps");
   visit("metric", o.metric, "ground metric: learned from the data, or fixed");
-  visit("prior", o.prior, "prior D of the learned metric; auto: identity, or spread for the class-aware method");
+  visit("prior", o.prior,
+        "prior D of the learned metric; auto: identity, or spread for the class-aware method");
   visit("prior-ridge", o.prior_ridge,
         "ridge that makes W definite, times trace(W)/d; with the prior spread, times its unit "
         "|S|^2/trace(S)");
   visit("lambda", o.lambda, "entropy weight; 0 is exact transport");
-  visit(
-      "lambda-unit", o.lambda_unit,
-      "relative: times the mean cost between the centred clouds under the first metric, or, "
-      "class-aware, between the moved clouds of each step; absolute: in units of the cost");
+  visit("lambda-unit", o.lambda_unit,
+        "relative: times the mean cost between the centred clouds under the first metric, or, "
+        "class-aware, between the moved clouds of each step; absolute: in units of the cost");
   visit("relax-source", o.relax_source,
         "weight, in the unit of lambda, of KL(row sums of the plan | source weights), which takes "
         "the place of exact row sums: the larger, the nearer to exact; 0 keeps them exact");
   visit("relax-target", o.relax_target, "the same for the column sums and the target weights");
   visit("ridge", o.ridge, "ridge on the second moment C");
-  visit("ridge-unit", o.ridge_unit, 
+  visit("ridge-unit", o.ridge_unit,
         "relative: times trace(C0)/d, or, with the prior spread, its unit |S|^2/trace(S); "
         "absolute: as it is");
   visit("geodesic", o.geodesic, "weight t in A = C^-1 #_t D, between 0 and 1");
-  visit("steps", o.steps, 
+  visit("steps", o.steps,
         "most outer steps (metric, then plan); the class-aware method makes exactly so many");
   visit("tolerance", o.tolerance, "L1 error of both marginals at the end");
   visit("outer-tolerance", o.outer_tolerance,

@@ -48,8 +48,8 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("knn-metric", o.knn_metric, "metric of the nearest-neighbour rule");
 }
 
-/// The rule that is meant for this model: never automatic. Throws Error when the model cannot answer
-/// by it.
+/// The rule that is meant for this model: never automatic. Throws Error when the model cannot
+/// answer by it.
 REMBLAI_API Rule rule_for(const Model& model, Rule rule);
 
 /// The label of each point. head: the most probable class. nearest: by its k nearest neighbours
@@ -65,8 +65,8 @@ struct ClassShares {
   Matrix shares;   ///< points x classes
 };
 
-/// The probability of each class for each point: calibrated ones of the head, shares of the votes of
-/// the neighbours, or of the mass that the plan sends.
+/// The probability of each class for each point: calibrated ones of the head, shares of the votes
+/// of the neighbours, or of the mass that the plan sends.
 REMBLAI_API ClassShares probabilities(const Model& model, const MatrixView& points,
                                       const PredictOptions& options = {});
 
@@ -105,8 +105,9 @@ REMBLAI_API ClassShares propagate(const Model& model, const MatrixView& points);
 /// The class with the largest share for each point. The smaller label wins a tie.
 REMBLAI_API Labels most_likely(const ClassShares& shares);
 
-/// The distances |a_i - b_j|_A in the metric of the model, between rows in the caller's coordinates:
-/// a of the source domain, b of the target, which matters where each was preprocessed by itself.
+/// The distances |a_i - b_j|_A in the metric of the model, between rows in the caller's
+/// coordinates: a of the source domain, b of the target, which matters where each was preprocessed
+/// by itself.
 REMBLAI_API Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b);
 
 }  // namespace remblai

@@ -29,8 +29,8 @@ struct Report {
 /// known), scored, lambda, lambda_absolute, ridge_absolute, objective, transport_cost,
 /// marginal_error, duality_gap, riccati_residual, fixed_point_residual, steps, seconds,
 /// source_points, target_points, dimension, rank, inputs, prediction, classes (of a class-aware
-/// model), history, options and version. Numbers that are not finite become null. Bytes of a file's name that are not UTF-8
-/// become the replacement character.
+/// model), history, options and version. Numbers that are not finite become null. Bytes of a file's
+/// name that are not UTF-8 become the replacement character.
 REMBLAI_API std::string to_json(const Model& model, const Report& report);
 
 /// The report as a few lines for a terminal.

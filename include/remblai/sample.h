@@ -19,8 +19,8 @@ struct Sample {
 /// The sample, unpacked.
 REMBLAI_API Sample mnist_sample();
 
-/// Another: the same source, and a target and a test part with 50 of each digit, which are turned by
-/// 25 degrees, thicker and paler. The place of the classes has shifted, not their shares.
+/// Another: the same source, and a target and a test part with 50 of each digit, which are turned
+/// by 25 degrees, thicker and paler. The place of the classes has shifted, not their shares.
 REMBLAI_API Sample turned_mnist_sample();
 
 }  // namespace remblai

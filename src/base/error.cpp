@@ -38,11 +38,12 @@ std::string spelled(std::string_view text, const Spelling& spelling) {
   return out;
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> inputs{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> inputs{{
     {"source-labels", "Problem::source.labels"},
     {"source-weights", "Problem::source.weights"},
     {"target-labels", "Problem::target.labels"},
     {"target-weights", "Problem::target.weights"},
+    {"known-labels", "Problem::known_labels"},
 }};
 
 // The member of a struct that is called so on the command line: prior-ridge is

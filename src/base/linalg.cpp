@@ -257,8 +257,7 @@ Matrix congruence(const Matrix& lower, const Matrix& c) {
   assert(lower.rows() == lower.cols() && c.rows() == c.cols() && c.rows() == lower.rows());
   Matrix product = c;
   const int n = size(c.rows());
-  if (n > 0)
-    LAPACKE_dsygst(LAPACK_COL_MAJOR, 2, 'U', n, product.data(), n, lower.data(), n);
+  if (n > 0) LAPACKE_dsygst(LAPACK_COL_MAJOR, 2, 'U', n, product.data(), n, lower.data(), n);
   return product;
 }
 

@@ -85,9 +85,7 @@ Outcomes Alternation::run() {
   out_.fixed_point_residual =
       full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
   if (parts_.classes && !out_.history.empty())
-    parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z(),
-                               parts_.space.q.cwiseInverse().asDiagonal() *
-                                   parts_.planner.transposed_times(parts_.classes->members()));
+    parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z());
   return std::move(out_);
 }
 
@@ -104,8 +102,9 @@ void Alternation::ask_classes() {
                                                       : options.lambda / learner.unit();
   plan.solver = options.solver;
   out_.lambda = plan.lambda * learner.unit();
-  const double weight =
-      options.lambda > 0 ? plan.lambda : Options{.method = Method::class_aware}.resolved().lambda * mean;
+  const double weight = options.lambda > 0
+                            ? plan.lambda
+                            : Options{.method = Method::class_aware}.resolved().lambda * mean;
   out_.class_cost = options.classes.opinion * weight * learner.unit();
   parts_.planner.prepare(plan);
   parts_.planner.set_classes(learner.x(), learner.z(), classes.members(),
@@ -115,9 +114,10 @@ void Alternation::ask_classes() {
 
 // The source points of each class follow the plan.
 void Alternation::follow_classes() {
-  parts_.classes->move(parts_.planner.moments(parts_.space.z), parts_.learner);
-  parts_.learner.move_source(parts_.classes->moved(),
-                             parts_.classes->last_move(parts_.learner));
+  const Matrix plan_shares = parts_.space.q.cwiseInverse().asDiagonal() *
+                             parts_.planner.transposed_times(parts_.classes->members());
+  parts_.classes->move(parts_.planner.moments(parts_.space.z), plan_shares, parts_.learner);
+  parts_.learner.move_source(parts_.classes->moved(), parts_.classes->last_move(parts_.learner));
 }
 
 // The metric for this moment and the plan for that metric. A step that was accelerated and surely

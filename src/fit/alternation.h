@@ -38,7 +38,7 @@ struct Outcomes {
   Status status;
   /// |A C A - D|_F / |D|_F with the moment of the last plan; NaN for a fixed metric and in brief.
   double fixed_point_residual = 0;
-  Vector first_g;     ///< potentials of the first plan, where they are finite
+  Vector first_g;         ///< potentials of the first plan, where they are finite
   double lambda = 0;      ///< of the last plan, absolute
   double class_cost = 0;  ///< weight of the classifier's opinion in its cost, absolute
 };

@@ -30,8 +30,8 @@ Labels baseline_labels(Baseline baseline, const Problem& problem, const MatrixVi
   const Scaler scaler = fit_scaler(options.preprocess, problem.source, problem.target);
   const Domain source{scaler.apply(problem.source.points, Role::source), problem.source.labels,
                       problem.source.probabilities()};
-  const Domain target{scaler.apply(problem.target.points, Role::target), {},
-                      problem.target.probabilities()};
+  const Domain target{
+      scaler.apply(problem.target.points, Role::target), {}, problem.target.probabilities()};
   const Space space = make_space(source, target, Span::displacements);
   const ClassProblem classes = make_class_problem(space, source.labels, {});
   const Matrix placed = space.frame.coordinates(scaler.apply(points, Role::target));
@@ -44,15 +44,13 @@ Labels baseline_labels(Baseline baseline, const Problem& problem, const MatrixVi
     const double length = space.frame.length;
     const LogisticModel model =
         fit_logistic(length * space.x, classes.places, classes.p, classes.class_count());
-    const Matrix scores =
-        linalg::multiply(length * placed, model.weights).rowwise() + model.biases;
+    const Matrix scores = linalg::multiply(length * placed, model.weights).rowwise() + model.biases;
     return named(scores, classes.classes);
   }
   const Judgement judgement = judge(classes, space.x, space.z, options.classes);
   const Matrix scores = judgement.classifier.scores(placed);
   if (baseline == Baseline::kernel_ridge) return named(scores, classes.classes);
-  const Vector prior =
-      Vector::Constant(classes.class_count(), options.classes.share_prior);
+  const Vector prior = Vector::Constant(classes.class_count(), options.classes.share_prior);
   const Vector shares =
       estimate_shares(judgement.posterior, classes.q, classes.shares, prior).shares;
   return named(opinions_under(judgement.classifier.probabilities(scores), classes.shares, shares),

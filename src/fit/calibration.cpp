@@ -69,24 +69,35 @@ Slope slope_of(const Loss& loss, const Matrix& p, const Vector& v) {
   for (Index i = 0; i < p.rows(); ++i)
     residual(i, loss.places[static_cast<std::size_t>(i)]) -= loss.weights[i];
   slope.gradient[0] = residual.cwiseProduct(loss.scores).sum();
-  slope.gradient.tail(k) =
-      residual.colwise().sum().transpose() + 2 * bias_penalty * v.tail(k);
+  slope.gradient.tail(k) = residual.colwise().sum().transpose() + 2 * bias_penalty * v.tail(k);
   return slope;
 }
 
-// The Newton direction; steepest descent where the Hessian is singular to working precision.
-Vector direction_of(Slope slope) {
-  slope.hessian(0, 0) += 1e-12 * (1 + slope.hessian(0, 0));
+// -H^-1 g; steepest descent where H is singular to working precision.
+Vector newton(const Matrix& hessian, const Vector& gradient) {
   Matrix lower;
-  if (!linalg::cholesky(slope.hessian, lower)) return -slope.gradient;
-  return -linalg::solve_lower(lower, linalg::solve_lower(lower, slope.gradient),
-                              linalg::Op::transpose);
+  if (!linalg::cholesky(hessian, lower)) return -gradient;
+  return -linalg::solve_lower(lower, linalg::solve_lower(lower, gradient), linalg::Op::transpose);
+}
+
+// The Newton direction. The temperature stays positive: at most nine tenths of it go in one step,
+// and the biases then take the best step beside that.
+Vector direction_of(Slope slope, double temperature) {
+  slope.hessian(0, 0) += 1e-12 * (1 + slope.hessian(0, 0));
+  Vector direction = newton(slope.hessian, slope.gradient);
+  const double most = -0.9 * temperature;
+  if (direction[0] >= most) return direction;
+  const Index k = direction.size() - 1;
+  direction[0] = most;
+  direction.tail(k) = newton(slope.hessian.bottomRightCorner(k, k),
+                             slope.gradient.tail(k) + most * slope.hessian.bottomLeftCorner(k, 1));
+  return direction;
 }
 
 }  // namespace
 
-Calibration calibrate(const Matrix& scores, const std::vector<Index>& places,
-                      const Vector& weights, Biases biases) {
+Calibration calibrate(const Matrix& scores, const std::vector<Index>& places, const Vector& weights,
+                      Biases biases) {
   const Loss loss{scores, places, weights};
   Vector v = Vector::Zero(scores.cols() + 1);
   v[0] = first_temperature;
@@ -98,9 +109,8 @@ Calibration calibrate(const Matrix& scores, const std::vector<Index>& places,
     const double steepness = std::max(std::abs(slope.gradient[0] * v[0]),
                                       slope.gradient.tail(scores.cols()).cwiseAbs().maxCoeff());
     if (!(steepness > 1e-6)) break;
-    const Vector direction = direction_of(slope);
-    // The temperature stays positive: at most nine tenths of it go in one step.
-    double length = direction[0] < 0 ? std::min(1.0, -0.9 * v[0] / direction[0]) : 1.0;
+    const Vector direction = direction_of(slope, v[0]);
+    double length = 1;
     const double before = value + Loss::penalty(v);
     const double fall = slope.gradient.dot(direction);
     bool moved = false;

@@ -19,7 +19,7 @@ enum class Biases { free, zero };
 /// 1e-3 |biases|^2, over positive temperatures. Biases that are held at zero leave the order of the
 /// scores as it is. The problem is convex; Newton steps, O(m K^2) each.
 /// Weights sum to 1.
-Calibration calibrate(const Matrix& scores, const std::vector<Index>& places,
-                      const Vector& weights, Biases biases = Biases::free);
+Calibration calibrate(const Matrix& scores, const std::vector<Index>& places, const Vector& weights,
+                      Biases biases = Biases::free);
 
 }  // namespace remblai

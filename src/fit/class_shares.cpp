@@ -10,8 +10,7 @@ EstimatedShares estimate_shares(const Matrix& posterior, const Vector& q,
   const auto n = static_cast<double>(posterior.rows());
   Vector shares = source_shares;
   for (int step = 0; step < 300; ++step) {
-    const Vector found =
-        n * (opinions_under(posterior, source_shares, shares).transpose() * q);
+    const Vector found = n * (opinions_under(posterior, source_shares, shares).transpose() * q);
     const Vector next = (found + prior) / (n + prior.sum());
     const double change = (next - shares).lpNorm<1>();
     shares = next;

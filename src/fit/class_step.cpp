@@ -22,8 +22,7 @@ constexpr double sure_of_source = 0.8;
 // Points that the prior of the shares stands for; more where the classifier is less reliable.
 Vector share_prior(const ClassProblem& problem, double base, double reliability, bool cautious) {
   const double doubt = (1 - reliability) / std::max(reliability, 1e-3);
-  const double pull =
-      cautious ? static_cast<double>(problem.q.size()) * doubt * doubt : 0;
+  const double pull = cautious ? static_cast<double>(problem.q.size()) * doubt * doubt : 0;
   return pull * problem.shares.array() + base;
 }
 
@@ -86,8 +85,13 @@ EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliabil
     case SharesChoice::estimated:
       break;
   }
-  return estimate_shares(posterior, problem_.q, problem_.shares,
-                         share_prior(problem_, options.share_prior, reliability, cautious));
+  // Without a prior a class may come to nothing, which no plan can have as a mass.
+  EstimatedShares found =
+      estimate_shares(posterior, problem_.q, problem_.shares,
+                      share_prior(problem_, options.share_prior, reliability, cautious));
+  found.shares = found.shares.cwiseMax(smallest_share);
+  found.shares /= found.shares.sum();
+  return found;
 }
 
 // The kernel means are compared in the metric D^1/2, D being the prior `spread`.
@@ -141,8 +145,7 @@ void ClassStep::explain(const MetricLearner& metric) {
     bool better = false;
     for (std::size_t c = 0; c < cautions.size(); ++c) {
       if (compare) discrepancies_[2 * translate + !cautions[c]] = distances[c];
-      const double distance =
-          distances[c] + (cautions[c] ? 0 : handicap(judgement, distances[c]));
+      const double distance = distances[c] + (cautions[c] ? 0 : handicap(judgement, distances[c]));
       if (!(distance < nearest)) continue;
       nearest = distance;
       explanation_ = {translate, cautions[c]};
@@ -185,11 +188,16 @@ Matrix ClassStep::class_costs(double weight) const {
   return remblai::class_costs(shares_.opinions, weight);
 }
 
-void ClassStep::move(const PlanMoments& plan, const MetricLearner& metric) {
+void ClassStep::move(const PlanMoments& plan, const Matrix& plan_shares,
+                     const MetricLearner& metric) {
+  plan_shares_ = plan_shares;
+  const Vector landing = plan_shares.transpose() * problem_.q;
+  const Vector belief =
+      (plan_shares.cwiseProduct(shares_.opinions).transpose() * problem_.q).cwiseQuotient(landing);
   const Matrix landed = plan.rows.cwiseInverse().asDiagonal() * plan.plan_z;
   noise_ = problem_.p.dot(problem_.within(metric.x()).rowwise().squaredNorm());
   plan_moves_ = problem_.class_means(moved_ - space_.x);
-  moves_ = class_moves(problem_, landed - explained_, shares_.shares, noise_, metric);
+  moves_ = class_moves(problem_, landed - explained_, shares_.shares, belief, noise_, metric);
   const Matrix before = moved_;
   moved_ = explained_ + problem_.members * moves_.by_class;
   step_ = problem_.class_means(moved_ - before);
@@ -197,16 +205,17 @@ void ClassStep::move(const PlanMoments& plan, const MetricLearner& metric) {
                   std::sqrt(noise_ > 0 ? noise_ : 1.0);
 }
 
-void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Matrix& plan_shares) {
+void ClassStep::learn_head(const Matrix& x, const Matrix& z) {
   const Index m = x.rows(), n = z.rows();
   LabelledPoints points{Matrix(n + m, x.cols()), Matrix(n + m, problem_.class_count()),
                         Vector(n + m), problem_.places};
   points.points << z, x;
-  points.shares << plan_shares, problem_.members;
+  points.shares << plan_shares_, problem_.members;
   fix_known(points.shares);
   points.weights << static_cast<double>(n) * problem_.q, static_cast<double>(m) * problem_.p;
-  head_ = fit_classifier(points, remblai::mean_cost(problem_, x, z), Purpose::labels,
-                         options_.classes).classifier;
+  head_ =
+      fit_classifier(points, remblai::mean_cost(problem_, x, z), Purpose::labels, options_.classes)
+          .classifier;
 }
 
 ClassModel ClassStep::model() const {

@@ -15,10 +15,10 @@
 
 namespace remblai {
 
-/// One fit of the class-aware method, step by step. In each step of the alternation the metric comes
-/// first, then `ask`, the plan, and `move`; `learn_head` ends the fit. With the classifier's opinion
-/// and the shares held fixed, plan and metric descend one objective; shares and moves change it, so
-/// there is a given number of steps and no descent from one to the next.
+/// One fit of the class-aware method, step by step. In each step of the alternation the metric
+/// comes first, then `ask`, the plan, and `move`; `learn_head` ends the fit. With the classifier's
+/// opinion and the shares held fixed, plan and metric descend one objective; shares and moves
+/// change it, so there is a given number of steps and no descent from one to the next.
 class ClassStep {
  public:
   /// Labels belong to all points of the domains. Throws Error when they cannot be used.
@@ -41,12 +41,14 @@ class ClassStep {
 
   // What the next plan is asked for, after `ask`.
   double mean_cost() const { return now_.unit; }
-  Vector row_sums() const;                       ///< by the class shares of the target
+  Vector row_sums() const;  ///< by the class shares of the target
   const Matrix& members() const { return problem_.members; }
-  Matrix class_costs(double weight) const;       ///< -weight ln(opinion), n x K
+  Matrix class_costs(double weight) const;  ///< -weight ln(opinion), n x K
 
-  /// Moves the source points after the plan. `metric` holds them as the plan saw them.
-  void move(const PlanMoments& plan, const MetricLearner& metric);
+  /// Moves the source points after the plan. `plan_shares` are the shares of the classes in the
+  /// mass that it sends to each target point, n x K. `metric` holds the points as the plan saw
+  /// them.
+  void move(const PlanMoments& plan, const Matrix& plan_shares, const MetricLearner& metric);
 
   /// By what the last `explain` or `move` moved each source point, embedded.
   Matrix last_move(const MetricLearner& metric) const {
@@ -54,8 +56,8 @@ class ClassStep {
   }
 
   /// The classifier that labels: on the moved source points and the target points with the shares
-  /// that the plan gave them (n x K).
-  void learn_head(const Matrix& x, const Matrix& z, const Matrix& plan_shares);
+  /// that the last plan gave them.
+  void learn_head(const Matrix& x, const Matrix& z);
 
   /// What the model keeps; moves are in the coordinates of the space's points.
   ClassModel model() const;
@@ -80,7 +82,7 @@ class ClassStep {
   double handicap(const Judgement& judgement, double discrepancy) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
-  Matrix translation() const;  // from the mean of the source to that of the target, 1 x r
+  Matrix translation() const;            // from the mean of the source to that of the target, 1 x r
 
   const Space& space_;
   const Options& options_;
@@ -93,8 +95,9 @@ class ClassStep {
   Judgement now_;
   EstimatedShares shares_;
   double left_out_ = 0, reliability_ = 1;
-  Matrix plan_moves_;  // K x r: what the points of the last plan had been moved by
-  Matrix step_;        // K x r: what the last move added
+  Matrix plan_moves_;   // K x r: what the points of the last plan had been moved by
+  Matrix step_;         // K x r: what the last move added
+  Matrix plan_shares_;  // n x K, of the last plan
   Moves moves_;
   double noise_ = 0;
   Vector move_lengths_;

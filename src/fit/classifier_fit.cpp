@@ -28,7 +28,7 @@ Matrix class_means(const Matrix& points, const Matrix& weighted_shares, const Ve
 
 // Without point i the mean of class k is mean + rho (mean - x), rho = w/(total - w), w being the
 // weight of i in k: the distance to it is (1 + rho) times as long. A class without other points has
-// no mean then: the mean distance to the others stands in, which tells nothing.
+// no mean then: it comes behind all the others.
 Candidate class_means_candidate(const LabelledPoints& labelled) {
   const Matrix shares = labelled.weights.asDiagonal() * labelled.shares;
   const Vector totals = shares.colwise().sum().transpose().cwiseMax(1e-12);
@@ -38,9 +38,8 @@ Candidate class_means_candidate(const LabelledPoints& labelled) {
   for (Index i = 0; i < scores.rows(); ++i)
     for (Index k = 0; k < scores.cols(); ++k) {
       const double rest = totals[k] - shares(i, k);
-      const auto others = static_cast<double>(std::max<Index>(1, scores.cols() - 1));
       scores(i, k) = rest > 1e-3 ? scores(i, k) * std::pow(1 + shares(i, k) / rest, 2)
-                                 : (scores.row(i).sum() - scores(i, k)) / others;
+                                 : 1.001 * scores.row(i).maxCoeff();
     }
   const double size = scores.mean();
   candidate.classifier.scale = size > 0 ? size : 1;
@@ -69,8 +68,7 @@ FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Pur
   Candidate best = class_means_candidate(labelled);
   double smallest = calibrate_candidate(best, labelled, weights, Biases::free);
 
-  const Matrix targets =
-      labelled.shares.array() - 1 / static_cast<double>(labelled.shares.cols());
+  const Matrix targets = labelled.shares.array() - 1 / static_cast<double>(labelled.shares.cols());
   KernelRidge ridge(labelled.points, options.landmarks);
   for (const double factor : {2.0, 1.0, 0.5}) {
     Candidate next;
@@ -89,7 +87,8 @@ FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Pur
   if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero);
   if (best.classifier.width > 0) best.classifier.points = ridge.support();
 
-  return {std::move(best.classifier), std::min(1.0, weights.dot(right(best.left_out, labelled.places)))};
+  return {std::move(best.classifier),
+          std::min(1.0, weights.dot(right(best.left_out, labelled.places)))};
 }
 
 Vector right(const Matrix& scores, const std::vector<Index>& places) {
@@ -120,8 +119,7 @@ Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Ma
       (probabilities * rarity / static_cast<double>(probabilities.cols())).cwiseMax(1e-3);
   KernelRidge ridge(points, options.landmarks);
   ridge.set_width(back.width);
-  const Matrix targets =
-      probabilities.array() - 1 / static_cast<double>(probabilities.cols());
+  const Matrix targets = probabilities.array() - 1 / static_cast<double>(probabilities.cols());
   back.coefficients =
       ridge.fit(targets, weights.cwiseProduct(balanced), options.smoothing, 0).coefficients;
   back.points = ridge.support();

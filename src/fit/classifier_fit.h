@@ -35,8 +35,8 @@ FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Pur
 /// 1 where the highest score of a point is at its place, else 0.
 Vector right(const Matrix& scores, const std::vector<Index>& places);
 
-/// Labels carried back: a classifier of the same kind and width as `forth`, trained on `points` with
-/// these class probabilities, each class counting the same. Not calibrated.
+/// Labels carried back: a classifier of the same kind and width as `forth`, trained on `points`
+/// with these class probabilities, each class counting the same. Not calibrated.
 Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,
                          const Vector& weights, const ClassOptions& options);
 

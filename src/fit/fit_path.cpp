@@ -113,6 +113,14 @@ Labels FitPath::labels(const PredictOptions& options) const {
                  .remedy = "give a label for each source point"});
   const linalg::Threads scope(thread_count(state_->common.resources.threads));
   const Space& space = session.space();
+  if (session.options().method == Method::class_aware) {
+    const Model model = session.model();
+    const Predictor predictor(model, options);
+    Labels all(state_->targets.rows() + state_->further.rows());
+    all << predictor(model.scaler.undo(state_->targets)),
+        predictor(model.scaler.undo(state_->further));
+    return all;
+  }
   Matrix plan = session.planner().plan();
   const Vector sums = plan.rowwise().sum();
   // A point that a relaxed plan leaves without mass goes nowhere and has no vote.

@@ -68,8 +68,7 @@ KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, d
   KernelFit fit;
   // Its smallest eigenvalue is that of the ridge, far above rounding.
   if (!linalg::cholesky_in_place(lower)) return fit;
-  fit.coefficients =
-      linalg::solve_lower(lower, linalg::solve_lower(lower, targets), Op::transpose);
+  fit.coefficients = linalg::solve_lower(lower, linalg::solve_lower(lower, targets), Op::transpose);
   Matrix inverse = lower.bottomRightCorner(judged, judged);
   linalg::invert_lower(inverse);
   Vector diagonal = Vector::Zero(judged);
@@ -96,8 +95,7 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
   normal.diagonal().array() += smoothing;
   if (!linalg::cholesky(normal, lower)) return fit;
   const Matrix right = linalg::multiply(weighted, targets);
-  const Matrix beta =
-      linalg::solve_lower(lower, linalg::solve_lower(lower, right), Op::transpose);
+  const Matrix beta = linalg::solve_lower(lower, linalg::solve_lower(lower, right), Op::transpose);
   fit.coefficients = linalg::solve_lower(root, beta, Op::transpose);
   const Matrix own_features = features.rightCols(judged);
   const Matrix values = linalg::multiply(own_features, beta, Op::transpose);

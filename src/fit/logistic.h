@@ -9,7 +9,7 @@ namespace remblai {
 
 /// Scores are x'W + b.
 struct LogisticModel {
-  Matrix weights;            ///< r x K
+  Matrix weights;             ///< r x K
   Eigen::RowVectorXd biases;  ///< K
 };
 

@@ -67,13 +67,13 @@ void MetricLearner::prepare(const Options& options, SpanMatrix prior) {
   const bool relative = ridge_unit_ == Unit::relative;
   ridge_ = relative ? options.ridge * unit : options.ridge / length / length;
   if (ridge_ == 0 && space.rank() < space.dimension())
-    throw Error(
-        {.field = "ridge",
-         .value = "0",
-         .problem = fmt::format("leaves the metric undefined, for the points span {} of {} "
-                                "dimensions",
-                                space.rank(), space.dimension()),
-         .remedy = fmt::format("give a positive $ridge (the default is {})", Options().resolved().ridge)});
+    throw Error({.field = "ridge",
+                 .value = "0",
+                 .problem = fmt::format("leaves the metric undefined, for the points span {} of {} "
+                                        "dimensions",
+                                        space.rank(), space.dimension()),
+                 .remedy = fmt::format("give a positive $ridge (the default is {})",
+                                       Options{.method = options.method}.resolved().ridge)});
   // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
   const double t = options.geodesic;
   const double size = std::pow(length, 2 * (t - 1)) * std::pow(prior.scale, t);

@@ -58,8 +58,8 @@ class MetricLearner {
   // What judges the metric at hand. Each costs as much as a metric step.
   const LearnedMetric& learned() const { return learned_; }
   const SpanMatrix& prior() const { return step_->prior(); }  ///< of a learned metric
-  const Matrix& used_moment() const { return used_; }  ///< that the metric was made from
-  double residual(const Matrix& moment) const;         ///< NaN for a fixed metric
+  const Matrix& used_moment() const { return used_; }         ///< that the metric was made from
+  double residual(const Matrix& moment) const;                ///< NaN for a fixed metric
   double condition() const;
   double distance_from(const LearnedMetric& before) const;
 

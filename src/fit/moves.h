@@ -16,8 +16,10 @@ struct Moves {
 /// coordinates of the space. `noise` is the mean squared distance of source points to their class
 /// mean, in the metric. The mean displacement of a class is split into what all classes have in
 /// common and the rest, and each part is shrunk by what chance alone would give (positive-part
-/// James-Stein).
+/// James-Stein). `belief` says of each class how far the points that it lands on are taken for it,
+/// in [0, 1]: a class that is absent from the target lands on others, which is no move of its own.
+/// Below one half it takes away from the trust in proportion.
 Moves class_moves(const ClassProblem& problem, const Matrix& displacements, const Vector& shares,
-                  double noise, const MetricLearner& metric);
+                  const Vector& belief, double noise, const MetricLearner& metric);
 
 }  // namespace remblai

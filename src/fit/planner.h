@@ -41,9 +41,9 @@ class Planner {
   virtual TransportResult solve(double tolerance, const KeepGoing& keep_going) = 0;
 
   // The last plan G.
-  virtual PlanMoments moments(const Matrix& y) const = 0;  ///< G Y and the marginals
+  virtual PlanMoments moments(const Matrix& y) const = 0;      ///< G Y and the marginals
   virtual Matrix transposed_times(const Matrix& y) const = 0;  ///< G' Y
-  virtual Matrix plan() const = 0;                         ///< m x n
+  virtual Matrix plan() const = 0;                             ///< m x n
   virtual const Vector& f() const = 0;
   virtual const Vector& g() const = 0;
   virtual const std::vector<Mass>& masses() const = 0;  ///< empty for an entropic plan

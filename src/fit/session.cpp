@@ -39,11 +39,11 @@ void validate(const Problem& problem, const Options& options) {
                  .problem = "are of no use to the method paper",
                  .remedy = "give the $method class-aware"});
   if (problem.known_labels.size() > 0 && problem.known_labels.size() != problem.target.size())
-    throw Error({.field = "known-labels",
-                 .value = fmt::format("{} labels", problem.known_labels.size()),
-                 .problem = fmt::format("for {} target points", problem.target.size()),
-                 .remedy = fmt::format("give one label a point, {} where it is not known",
-                                       unknown_label)});
+    throw Error(
+        {.field = "known-labels",
+         .value = fmt::format("{} labels", problem.known_labels.size()),
+         .problem = fmt::format("for {} target points", problem.target.size()),
+         .remedy = fmt::format("give one label a point, {} where it is not known", unknown_label)});
 }
 
 bool same_points(const Domain& a, const Domain& b) {
@@ -59,10 +59,10 @@ double spread_around_mean(const Matrix& points, const Vector& weights) {
 
 // Both options ask for the same first metric. A matrix that was given is never looked at twice.
 bool same_metric(const Options& a, const Options& b) {
-  return a.method == b.method && a.metric == b.metric.kind() && a.metric.kind() != MetricChoice::given &&
-         a.prior == b.prior.kind() && a.prior.kind() != PriorChoice::given &&
-         a.prior_ridge == b.prior_ridge && a.ridge == b.ridge && a.ridge_unit == b.ridge_unit &&
-         a.geodesic == b.geodesic;
+  return a.method == b.method && a.metric == b.metric.kind() &&
+         a.metric.kind() != MetricChoice::given && a.prior == b.prior.kind() &&
+         a.prior.kind() != PriorChoice::given && a.prior_ridge == b.prior_ridge &&
+         a.ridge == b.ridge && a.ridge_unit == b.ridge_unit && a.geodesic == b.geodesic;
 }
 
 bool is_given(const Options& options) {
@@ -78,10 +78,10 @@ Session::Session(const Problem& problem, const Options& options, Span span) : sp
   shared_.features = problem.features;
   known_labels_ = problem.known_labels;
   shared_.scaler = fit_scaler(options.preprocess, problem.source, problem.target);
-  shared_.source = {shared_.scaler.apply(problem.source.points, Role::source), problem.source.labels,
-                    problem.source.probabilities()};
-  shared_.target = {shared_.scaler.apply(problem.target.points, Role::target), problem.target.labels,
-                    problem.target.probabilities()};
+  shared_.source = {shared_.scaler.apply(problem.source.points, Role::source),
+                    problem.source.labels, problem.source.probabilities()};
+  shared_.target = {shared_.scaler.apply(problem.target.points, Role::target),
+                    problem.target.labels, problem.target.probabilities()};
   space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span));
 }
 

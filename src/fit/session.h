@@ -52,7 +52,7 @@ class Session {
   Model shared_;         // what every model of the session has in common
   Labels known_labels_;  // of target points, to fit with; or empty
   Span span_;
-  std::unique_ptr<Space> space_;  // at one place, because the learner refers to it
+  std::unique_ptr<Space> space_;      // at one place, because the learner refers to it
   std::optional<ClassStep> classes_;  // of the last class-aware fit
   std::optional<MetricLearner> learner_;
   int metric_version_ = 0;

@@ -106,7 +106,9 @@ Matrix covariance(const Matrix& points, const Vector& weights) {
 SpanMatrix spread_matrix(const Space& space, double ridge) {
   Matrix s = 0.5 * (covariance(space.x, space.p) + covariance(space.z, space.q));
   const double trace = s.trace();
-  const double unit = trace > 0 ? s.squaredNorm() / trace : 1;  // 0: each cloud is one point
+  // Coordinates are of size 1: less than this is the rounding of two clouds that are one point
+  // each.
+  const double unit = trace > 1e-28 ? s.squaredNorm() / trace : 1;
   const bool partial = space.frame.basis.size() > 0;
   s /= unit;
   s.diagonal().array() += ridge;

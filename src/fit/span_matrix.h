@@ -8,10 +8,10 @@ namespace remblai {
 
 /// scale (V inside V' + outside (I - V V')), V being the basis of the space.
 struct SpanMatrix {
-  Matrix inside;       ///< r x r; empty: the identity
-  Matrix lower;        ///< L with inside = L L'; empty: the identity
-  double outside = 1;  ///< multiple of the identity outside the span
-  double scale = 1;    ///< in the units of the data, apart so that nothing overflows
+  Matrix inside;          ///< r x r; empty: the identity
+  Matrix lower;           ///< L with inside = L L'; empty: the identity
+  double outside = 1;     ///< multiple of the identity outside the span
+  double scale = 1;       ///< in the units of the data, apart so that nothing overflows
   double ridge_unit = 0;  ///< of a relative ridge on second moments; 0: their own mean eigenvalue
 };
 

@@ -7,8 +7,8 @@
 
 namespace remblai {
 
-/// IDX files packed by gzip: images then labels of the source, the target and the test part, then of
-/// the target and the test part of the turned digits.
+/// IDX files packed by gzip: images then labels of the source, the target and the test part, then
+/// of the target and the test part of the turned digits.
 const std::array<std::string_view, 10>& sample_files();
 
 }  // namespace remblai

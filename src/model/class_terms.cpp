@@ -27,7 +27,8 @@ Vector class_masses(const Model& model) {
   const Vector ratios = classes.shares.cwiseQuotient(classes.source_shares);
   Vector masses = model.source.weights;
   for (Index i = 0; i < masses.size(); ++i)
-    if (masses[i] > 0) masses[i] *= ratios[ClassPlaces::place_in(classes.classes, model.source.labels[i])];
+    if (masses[i] > 0)
+      masses[i] *= ratios[ClassPlaces::place_in(classes.classes, model.source.labels[i])];
   return masses;
 }
 

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/simd.h"
-#include "model/class_terms.h"
 #include "model/class_places.h"
+#include "model/class_terms.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "transport/ground_cost.h"
@@ -82,7 +82,8 @@ class Sides {
   }
 
  private:
-  // The place of a source point's class; a point of weight 0 may have a class of its own: the first.
+  // The place of a source point's class; a point of weight 0 may have a class of its own: the
+  // first.
   Index place_of(Index row) const {
     return std::max<Index>(0, ClassPlaces::place_in(classes_->classes, model_.source.labels[row]));
   }
@@ -163,8 +164,7 @@ class EntropicCoupling final : public Coupling {
     for_blocks(side.points.rows(), anchors.points.rows(), [&](Index first, Index count) {
       GroundCost cost =
           GroundCost::to_anchors(side.points.middleRows(first, count), anchors.points);
-      if (side.terms.size() > 0)
-        cost.add_terms(side.terms.middleRows(first, count), anchors.terms);
+      if (side.terms.size() > 0) cost.add_terms(side.terms.middleRows(first, count), anchors.terms);
       const double unit = scale * model_.metric.unit;
       Matrix rows = cost.relative_block(0, count);
       Vector tops(count);

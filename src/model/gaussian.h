@@ -5,8 +5,8 @@
 
 namespace remblai {
 
-/// |a_i - a_j|^2 for all rows, symmetric to the last bit, 0 on the diagonal. The points are measured
-/// from their mean, so where they lie costs no digits.
+/// |a_i - a_j|^2 for all rows, symmetric to the last bit, 0 on the diagonal. The points are
+/// measured from their mean, so where they lie costs no digits.
 Matrix squared_distances(const Matrix& a);
 
 /// |a_i - b_j|^2, never negative.

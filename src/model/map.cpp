@@ -24,8 +24,7 @@ Matrix map(const Model& model) {
 
 Matrix map_back(const Model& model) {
   const linalg::Threads scope = threads_of(model);
-  return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward),
-                           Role::source);
+  return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward), Role::source);
 }
 
 Matrix map(const Model& model, const MatrixView& points) {

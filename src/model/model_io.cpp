@@ -138,8 +138,7 @@ void require_consistent(const Model& m) {
       !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
       !optional(static_cast<Index>(m.features.size()), d) ||
       !optional(m.scaler.target_mean.size(), d) || !optional(m.scaler.target_scale.size(), d) ||
-      (scales_columns(m.scaler.kind) &&
-       (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
+      (scales_columns(m.scaler.kind) && (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
     throw Error({.problem = "the shapes of its arrays do not fit each other"});
   if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
     throw Error({.problem = "the array 'metric_factor' is missing, or should be"});
@@ -164,16 +163,15 @@ void require_consistent(const Model& m) {
 
 void require_consistent(const Classifier& c, Index classes, Index rank, const char* name) {
   const bool means = c.width == 0;
-  const bool shapes = c.points.cols() == rank && c.biases.size() == classes &&
-                      c.points.rows() > 0 &&
-                      (means ? c.coefficients.size() == 0 && c.points.rows() == classes
-                             : c.coefficients.rows() == c.points.rows() &&
-                                   c.coefficients.cols() == classes);
+  const bool shapes =
+      c.points.cols() == rank && c.biases.size() == classes && c.points.rows() > 0 &&
+      (means ? c.coefficients.size() == 0 && c.points.rows() == classes
+             : c.coefficients.rows() == c.points.rows() && c.coefficients.cols() == classes);
   const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
-  if (!shapes || !(means || positive(c.width)) || !positive(c.scale) ||
-      !positive(c.temperature) || !std::isfinite(c.missed))
-    throw Error({.problem = fmt::format("the arrays of its classifier '{}' do not fit together",
-                                        name)});
+  if (!shapes || !(means || positive(c.width)) || !positive(c.scale) || !positive(c.temperature) ||
+      !std::isfinite(c.missed))
+    throw Error(
+        {.problem = fmt::format("the arrays of its classifier '{}' do not fit together", name)});
   require_finite(c.points, fmt::format("{}_points", name));
   require_finite(c.coefficients, fmt::format("{}_coefficients", name));
   require_finite(c.biases, fmt::format("{}_biases", name));
@@ -193,7 +191,7 @@ void require_consistent_classes(const Model& m) {
   if (k == 0 || !is_share(c.source_shares) || !is_share(c.shares) || c.trust.size() != k ||
       c.move_lengths.size() != k || c.plan_moves.rows() != k || c.plan_moves.cols() != d ||
       c.moves.rows() != k || c.moves.cols() != d || c.opinions.rows() != m.target.size() ||
-      c.opinions.cols() != k || !(c.opinions.array() >= 0).all() ||
+      c.opinions.cols() != k || c.discrepancies.size() != 4 || !(c.opinions.array() >= 0).all() ||
       !std::isfinite(c.class_cost) || !(c.class_cost >= 0) || !m.source.labelled())
     throw Error({.problem = "the arrays of its classes do not fit each other"});
   for (Index i = 1; i < k; ++i)
@@ -206,6 +204,9 @@ void require_consistent_classes(const Model& m) {
   require_finite(c.moves, "class_moves");
   require_finite(c.opinions, "class_opinions");
   require_finite(c.trust, "class_trust");
+  for (const double share : {c.reliability, c.left_out, c.common_trust})
+    if (!(share >= 0 && share <= 1))
+      throw Error({.problem = "a reliability or trust is not between 0 and 1"});
   require_finite(c.move_lengths, "class_move_lengths");
   require_consistent(c.opinion, k, m.metric.rank(), "opinion");
   require_consistent(c.head, k, m.metric.rank(), "head");
@@ -254,9 +255,8 @@ Model read_model(const Arrays& arrays) {
     for_each_class_array(classes, [&](const std::string& key, auto& values) {
       if (arrays.contains(key)) assign(arrays.at(key).values, values);
     });
-    for_each_class_scalar(classes, [&](const char* key, double& value) {
-      value = at(arrays, key)(0);
-    });
+    for_each_class_scalar(classes,
+                          [&](const char* key, double& value) { value = at(arrays, key)(0); });
   }
 
   const Matrix& bytes = at(arrays, "meta");

@@ -69,8 +69,9 @@ void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix&
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
   for (Index first = 0; first < points.rows(); first += block) {
     const Index count = std::min(block, points.rows() - first);
-    visit(first, GroundCost::to_anchors(points.middleRows(first, count), labelled)
-                     .relative_block(0, count));
+    visit(
+        first,
+        GroundCost::to_anchors(points.middleRows(first, count), labelled).relative_block(0, count));
   }
 }
 
@@ -151,9 +152,13 @@ Matrix Predictor::seen(const Matrix& points) const {
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
-  if (options_.rule != Rule::nearest) return most_likely(probabilities(points));
+  if (options_.rule == Rule::propagate) return most_likely(propagate(model_, points));
   const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
+  // Scores tell far points apart where their probabilities are equal to the last digit.
+  if (options_.rule == Rule::head)
+    return most_likely({model_.classes->classes, model_.classes->head.scores(model_.metric.embed(
+                                                     model_.scaler.apply(points)))});
   return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)), options_.neighbours);
 }
 

@@ -9,8 +9,9 @@
 namespace remblai {
 namespace {
 
-// On digits whose shares alone changed classes moved by less than 0.1 of their spread, between kinds
-// of photos by 0.17 or more. Shares that did not change were found to change by less than 0.03.
+// On digits whose shares alone changed classes moved by less than 0.1 of their spread, between
+// kinds of photos by 0.17 or more. Shares that did not change were found to change by less than
+// 0.03.
 constexpr double noticeable_move = 0.15;
 constexpr double noticeable_change = 0.05;
 constexpr double enough_reliability = 0.8;
@@ -43,17 +44,17 @@ Diagnosis diagnose(const ClassModel& classes) {
       d.shift_words = "in both: " + changed + ", and " + moved;
       break;
   }
-  d.trust_words = fmt::format(
-      "{:.2f}: so many source labels come back right through the guessed target labels",
-      classes.reliability);
+  d.trust_words =
+      fmt::format("{:.3f}: so many source labels come back right through the guessed target labels",
+                  classes.reliability);
   d.doubtful = classes.reliability < enough_reliability;
   if (!d.doubtful) return d;
-  d.doubt = fmt::format(
-      "The reliability is {:.2f}, below {:.1f}: labels may be poor, for {}.", classes.reliability,
-      enough_reliability,
-      classes.left_out < enough_reliability
-          ? "the classifier is not sure even of the source"
-          : "source and target do not agree on the classes, or some classes are rare in the target");
+  d.doubt = fmt::format("The reliability is {:.3f}, below {:.1f}: labels may be poor, for {}.",
+                        classes.reliability, enough_reliability,
+                        classes.left_out < enough_reliability
+                            ? "the classifier is not sure even of the source"
+                            : "source and target do not agree on the classes, or some classes are "
+                              "rare in the target");
   d.advice =
       "Give better features, more source points, or the labels of a few target points "
       "($known-labels).";

@@ -152,11 +152,10 @@ std::string to_html(const Model& model, const Report& report, const PageOptions&
   for (const Warning& warning : warnings_on(model, context.known, options, report.spelling))
     page["warnings"].push_back({{"what", warning.what}, {"fix", warning.fix}});
   page["sections"] = Json::array();
-  for (Json& part : std::vector<Json>{accuracy_section(context), classes_section(context),
-                                      mass_section(context, view),
-                                      map_section(context), pairs_section(context, view),
-                                      metric_section(context), convergence_section(context),
-                                      section("Settings", {facts(model, context.report)})})
+  for (Json& part : std::vector<Json>{
+           accuracy_section(context), classes_section(context), mass_section(context, view),
+           map_section(context), pairs_section(context, view), metric_section(context),
+           convergence_section(context), section("Settings", {facts(model, context.report)})})
     if (!part.is_null()) page["sections"].push_back(std::move(part));
   return assemble_page(std::move(page));
 }

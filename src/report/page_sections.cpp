@@ -116,8 +116,9 @@ Json classes_section(const PageContext& context) {
                               diagnosis.trust_words)),
        table_block("Classes in the source and, as estimated, in the target",
                    {"class", "share in the source", "share in the target", "moved", "sure"}, rows),
-       text_block("A class moved by so many times the spread of its points. Sure is how much of its "
-                  "own move is beyond chance.")});
+       text_block(
+           "A class moved by so many times the spread of its points. Sure is how much of its "
+           "own move is beyond chance.")});
 }
 
 Json convergence_section(const PageContext& context) {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "remblai/version.h"
 #include "remblai/diagnosis.h"
+#include "remblai/version.h"
 #include "report/json.h"
 
 namespace remblai {
@@ -51,16 +51,17 @@ std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
   if (classes.head.missed > 0)
     text += fmt::format("landmarks      stand for all points; they miss {:.1f} % of the kernel\n",
                         100 * classes.head.missed);
-  text += fmt::format("\n{:>12}  {:>8}  {:>8}  {:>6}  {:>5}\n", "class", "source", "target", "moved",
-                      "sure");
+  text += fmt::format("\n{:>12}  {:>8}  {:>8}  {:>6}  {:>5}\n", "class", "source", "target",
+                      "moved", "sure");
   for (const ClassRow& row : class_rows(classes, most))
     text += fmt::format("{:>12}  {:>6.1f} %  {:>6.1f} %  {:>6.2f}  {:>3.0f} %\n", row.label,
                         100 * row.source_share, 100 * row.target_share, row.moved, 100 * row.sure);
   if (classes.classes.size() > static_cast<Index>(most))
     text += fmt::format("{:>12}  and {} more, whose shares changed less\n", "",
                         classes.classes.size() - static_cast<Index>(most));
-  text += "(moved: in units of the spread within classes; sure: how much of a class's own move is "
-          "beyond chance)\n\n";
+  text +=
+      "(moved: in units of the spread within classes; sure: how much of a class's own move is "
+      "beyond chance)\n\n";
   if (diagnosis.doubtful)
     text += fmt::format("warning: {} {}\n\n", diagnosis.doubt,
                         words({.problem = diagnosis.advice}, spelling));

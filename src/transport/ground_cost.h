@@ -17,8 +17,8 @@ class GroundCost {
   /// the products. Error of a cost: about 1e-15 times (alpha_i + beta_j). O((m + n) k).
   static GroundCost between_points(const Matrix& x, const Matrix& z);
 
-  /// The same for rows of x that have nothing to do with each other: they are measured from the mean
-  /// of z, so that one far point costs the others no digits.
+  /// The same for rows of x that have nothing to do with each other: they are measured from the
+  /// mean of z, so that one far point costs the others no digits.
   static GroundCost to_anchors(const Matrix& x, const Matrix& z);
 
   /// A matrix of any costs.

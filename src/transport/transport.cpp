@@ -135,8 +135,8 @@ void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
   require_points(x, z);
   if (left.rows() != x.rows() || right.rows() != z.rows() || left.cols() != right.cols())
     throw Error({.field = "terms",
-                 .value = fmt::format("{} x {} and {} x {}", left.rows(), left.cols(),
-                                      right.rows(), right.cols()),
+                 .value = fmt::format("{} x {} and {} x {}", left.rows(), left.cols(), right.rows(),
+                                      right.cols()),
                  .problem = fmt::format("for {} source and {} target points", x.rows(), z.rows()),
                  .remedy = "give one row a point, and as many columns on both sides"});
   require_finite(left, "terms");

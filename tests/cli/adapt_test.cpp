@@ -57,11 +57,11 @@ TEST_F(Cli, AdaptWritesEverythingItPromises) {
 }
 
 TEST_F(Cli, AdaptOnTheSampleAgreesWithItsModel) {
-  const Finished result = run({"adapt", "--source", sample("source", "images"), "--source-labels",
-                               sample("source", "labels"), "--target", sample("target", "images"),
-                               "--target-labels", sample("target", "labels"), "--test",
-                               sample("test", "images"), "--out", at("out"), "--method", "paper",
-                               "--steps", "2"});
+  const Finished result =
+      run({"adapt", "--source", sample("source", "images"), "--source-labels",
+           sample("source", "labels"), "--target", sample("target", "images"), "--target-labels",
+           sample("target", "labels"), "--test", sample("test", "images"), "--out", at("out"),
+           "--method", "paper", "--steps", "2"});
   ASSERT_EQ(result.code, 3) << result.err;
   EXPECT_NE(result.err.find("warning: not converged: "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("--steps"), std::string::npos) << result.err;
@@ -183,7 +183,8 @@ TEST_F(Cli, PredictionBelongsToAdaptAndNotToFit) {
             predict(model, io::read_points(at("target.npy")),
                     {.rule = Rule::nearest, .neighbours = 5, .knn_metric = KnnMetric::euclidean}));
   const json report = json::parse(read(at("out/report.json")));
-  EXPECT_EQ(report["prediction"], json({{"rule", "nearest"}, {"neighbours", 5}, {"knn-metric", "euclidean"}}));
+  EXPECT_EQ(report["prediction"],
+            json({{"rule", "nearest"}, {"neighbours", 5}, {"knn-metric", "euclidean"}}));
   EXPECT_FALSE(report["options"].contains("neighbours"));
   for (const char* flag : {"--neighbours", "--knn-metric"})
     expect_refused({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",

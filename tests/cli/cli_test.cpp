@@ -76,10 +76,13 @@ TEST_F(Cli, HelpHasEveryOptionWithItsDefault) {
       }
       const auto at = paragraph.find("[default:");
       ASSERT_NE(at, std::string::npos) << paragraph;
-      const bool left = text == "auto" || text == stream_text(by_method) ||
-                        text == stream_text(steps_by_method);
+      const bool left =
+          text == "auto" || text == stream_text(by_method) || text == stream_text(steps_by_method);
       const bool own = name == "method" && command == "adapt";
-      EXPECT_NE(paragraph.find(own ? "class-aware]" : left ? "]" : text + "]", at),
+      EXPECT_NE(paragraph.find(own    ? "class-aware]"
+                               : left ? "]"
+                                      : text + "]",
+                               at),
                 std::string::npos)
           << paragraph;
       if (name == "prior" || name == "prior-ridge" || name == "lambda" || name == "ridge" ||

@@ -115,7 +115,7 @@ TEST_F(ReportPage, SlowDemoFitsInTwoMegabytes) {
   const std::string page = read(at("demo.html"));
   EXPECT_LT(page.size(), 2'000'000u);
   const json data = data_of(page);
-  EXPECT_EQ(data["sections"][0]["blocks"][1]["rows"].size(), 5u);
+  EXPECT_EQ(data["sections"][0]["blocks"][1]["rows"].size(), 10u);
   EXPECT_EQ(data["sections"][0]["blocks"][1]["strong"], 4);
 }
 

@@ -38,9 +38,14 @@ Settings small_settings() {
 const auto never = [] { return false; };
 
 Trial by_fit(const Split& split, const Method& method, const Trial& like, Options options,
-             const PredictOptions& prediction) {
+             PredictOptions prediction) {
+  const bool class_aware = method.kind == Kind::class_aware;
+  if (class_aware) {
+    options = {.method = remblai::Method::class_aware, .preprocess = options.preprocess};
+    prediction = {.rule = method.rule};
+  }
   options.metric = method.metric;
-  options.prior = method.prior;
+  if (!class_aware) options.prior = method.prior;
   options.lambda = like.lambda;
   if (method.metric == MetricChoice::learned)
     options.ridge = like.ridge;
@@ -129,7 +134,7 @@ TEST(Methods, StopsWhenAsked) {
 TEST(Methods, AnUnknownNameIsToldTheOthers) {
   const std::string message = test::message_of([] { method_named("ot"); });
   EXPECT_TRUE(test::contains(
-      message, "there is no 'ot' (did you mean 'ot-w'?); the methods are none, exact"))
+      message, "there is no 'ot' (did you mean 'ot-w'?); the methods are none, logistic"))
       << message;
 }
 

@@ -125,10 +125,12 @@ TEST(ClassStep, SharesAndOpinionsAreThoseOfTheClassifierOfTheLastPlan) {
 }
 
 TEST(ClassStep, MovesAreTheShrunkDisplacementsOfTheMap) {
-  for (const Translation translation : {Translation::no, Translation::yes})
+  for (const auto& [translation, steps] :
+       {std::pair{Translation::no, 3}, {Translation::yes, 3}, {Translation::no, 2}})
     for (const Problem& problem : problems()) {
       Options options = class_aware();
       options.classes.translation = translation;
+      options.steps = steps;
       const Model model = fit(problem, options);
       const ClassModel& classes = *model.classes;
       EXPECT_EQ(classes.translated, translation == Translation::yes);

@@ -152,7 +152,7 @@ TEST(KernelRidge, HalfOfTheLastWidthIsThatWidth) {
   const Vector weights = weights_of(50, 19);
   for (const Index landmarks : {50, 20}) {
     KernelRidge halved(points, landmarks);
-    for (const double width : {8.0, 4.0, 2.0, 1.0, 3.0, 1.5}) {
+    for (const double width : {8.0, 4.0, 2.0, 1.0, 3.0, 1.5, 0.5, 8.0}) {
       halved.set_width(width);
       const KernelFit a = halved.fit(targets, weights, 0.1, 50);
       const KernelFit b = fit_of(points, landmarks, width, targets, weights, 0.1, 50);

@@ -30,7 +30,7 @@ void expect_formula(const PlacedProblem& placed, const MetricLearner& metric, co
                     const Vector& h, double noise) {
   const ClassProblem& problem = placed.classes;
   const Index k = problem.class_count(), m = b.rows(), r = b.cols();
-  const Moves found = class_moves(problem, b, h, noise, metric);
+  const Moves found = class_moves(problem, b, h, Vector::Ones(k), noise, metric);
   Matrix mean = Matrix::Zero(k, r);
   Vector weight = Vector::Zero(k), squares = Vector::Zero(k);
   for (Index i = 0; i < m; ++i) {
@@ -85,8 +85,8 @@ TEST(Moves, WithoutDisplacementThereIsNone) {
   const PlacedProblem placed(class_problem(3, 20, 25, 4));
   const MetricLearner metric = metric_of(placed.space, MetricChoice::identity);
   for (const double noise : {0.0, 1e-300, 1.0, 1e300}) {
-    const Moves found =
-        class_moves(placed.classes, Matrix::Zero(20, 4), test::random_weights(3, 1), noise, metric);
+    const Moves found = class_moves(placed.classes, Matrix::Zero(20, 4), test::random_weights(3, 1),
+                                    Vector::Ones(3), noise, metric);
     EXPECT_EQ(found.by_class, Matrix::Zero(3, 4)) << noise;
     EXPECT_TRUE((found.trust.array() >= 0 && found.trust.array() <= 1).all());
   }
@@ -98,13 +98,15 @@ TEST(Moves, AMoveOfAllClassesIsCommon) {
   const Eigen::RowVectorXd way{{3, -1, 2, 0}};
   Matrix b = Matrix::Zero(30, 4);
   b.rowwise() += way;
-  const Moves found = class_moves(placed.classes, b, test::random_weights(3, 2), 0.01, metric);
+  const Moves found =
+      class_moves(placed.classes, b, test::random_weights(3, 2), Vector::Ones(3), 0.01, metric);
   EXPECT_GT(found.common_trust, 0.99);
   EXPECT_LT(found.trust.maxCoeff(), 1e-10);
   for (Index k = 0; k < 3; ++k)
     EXPECT_LT(difference(found.by_class.row(k), found.common_trust * way), 1e-12);
   // Chance alone moves class means by as much.
-  const Moves noisy = class_moves(placed.classes, b, test::random_weights(3, 2), 1e4, metric);
+  const Moves noisy =
+      class_moves(placed.classes, b, test::random_weights(3, 2), Vector::Ones(3), 1e4, metric);
   EXPECT_EQ(noisy.by_class, Matrix::Zero(3, 4));
 }
 
@@ -115,7 +117,8 @@ TEST(Moves, TrustGrowsWithTheMoveAndStaysBelowOne) {
   Vector before = Vector::Zero(2);
   double common = 0;
   for (const double size : {1e-3, 0.1, 1.0, 10.0, 1e6}) {
-    const Moves found = class_moves(placed.classes, size * b, Vector{{0.3, 0.7}}, 0.1, metric);
+    const Moves found =
+        class_moves(placed.classes, size * b, Vector{{0.3, 0.7}}, Vector::Ones(2), 0.1, metric);
     EXPECT_TRUE((found.trust.array() >= before.array() && found.trust.array() <= 1).all());
     EXPECT_TRUE(found.common_trust >= common && found.common_trust <= 1);
     before = found.trust;
@@ -128,10 +131,28 @@ TEST(Moves, TrustGrowsWithTheMoveAndStaysBelowOne) {
 TEST(Moves, AClassWithHardlyAnyShare) {
   const PlacedProblem placed(class_problem(2, 20, 25, 3));
   const MetricLearner metric = metric_of(placed.space, MetricChoice::identity);
-  const Moves found =
-      class_moves(placed.classes, random_matrix(20, 3, 6), Vector{{1 - 1e-12, 1e-12}}, 1, metric);
+  const Moves found = class_moves(placed.classes, random_matrix(20, 3, 6),
+                                  Vector{{1 - 1e-12, 1e-12}}, Vector::Ones(2), 1, metric);
   EXPECT_EQ(found.trust[1], 0);
   EXPECT_TRUE(found.by_class.allFinite());
+}
+
+// A class that lands on points which nobody takes for it stays where it is, and has no voice in the
+// common move.
+TEST(Moves, AClassThatIsNotBelievedDoesNotMove) {
+  const PlacedProblem placed(class_problem(2, 20, 20, 3));
+  const MetricLearner metric = metric_of(placed.space, MetricChoice::identity);
+  const Matrix b = random_matrix(20, 3, 6);
+  Matrix far = b;
+  for (Index i = 0; i < 20; ++i)
+    if (placed.classes.places[static_cast<std::size_t>(i)] == 1) far.row(i).array() += 1e6;
+  const Vector shares{{0.5, 0.5}};
+  const Moves found = class_moves(placed.classes, far, shares, Vector{{1, 0}}, 1e-3, metric);
+  EXPECT_EQ(found.trust[1], 0);
+  EXPECT_LT(found.by_class.norm(), 10);
+  const Moves half = class_moves(placed.classes, b, shares, Vector{{0.5, 0.5}}, 1e-3, metric);
+  const Moves full = class_moves(placed.classes, b, shares, Vector::Ones(2), 1e-3, metric);
+  EXPECT_EQ(half.by_class, full.by_class);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 #include <type_traits>
+#include <vector>
 
 #include "remblai/model.h"
 #include "remblai/predict.h"
@@ -108,12 +108,12 @@ TEST(Options, what_is_left_to_the_method_is_resolved) {
 }
 
 TEST(Options, refuses_class_options_out_of_range_by_name) {
-  for (const auto& [name, values] : std::map<const char*, std::vector<double>>{
-           {"opinion", {-1e-300, infinity, nan}},
-           {"smoothing", {0, -1, infinity, nan}},
-           {"kernel-width", {0, 1e-4, 1e4, nan}},
-           {"share-prior", {-1, infinity, nan}},
-           {"landmarks", {0, 9}}})
+  for (const auto& [name, values] :
+       std::map<const char*, std::vector<double>>{{"opinion", {-1e-300, infinity, nan}},
+                                                  {"smoothing", {0, -1, infinity, nan}},
+                                                  {"kernel-width", {0, 1e-4, 1e4, nan}},
+                                                  {"share-prior", {-1, infinity, nan}},
+                                                  {"landmarks", {0, 9}}})
     for (const double value : values) {
       const std::string message = with(name, value);
       EXPECT_TRUE(contains(message, "ClassOptions::")) << message;

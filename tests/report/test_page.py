@@ -22,6 +22,7 @@ OUTLINE = """() => [...document.querySelectorAll("section")].map((section) => [
 def test_the_outline_of_the_demo(show):
     assert show("demo").evaluate(OUTLINE) == [
         ["Accuracy", "text table"],
+        ["What changed", "text table text"],
         ["Where the mass goes", "text heat"],
         ["The points", "text chart"],
         ["Strongest pairs", "text pairs"],
