@@ -35,12 +35,19 @@ Candidate class_means_candidate(const LabelledPoints& labelled) {
   Candidate candidate;
   candidate.classifier.points = class_means(labelled.points, shares, totals);
   Matrix scores = squared_distances(labelled.points, candidate.classifier.points);
-  for (Index i = 0; i < scores.rows(); ++i)
+  for (Index i = 0; i < scores.rows(); ++i) {
+    Index alone = -1;
     for (Index k = 0; k < scores.cols(); ++k) {
       const double rest = totals[k] - shares(i, k);
-      scores(i, k) = rest > 1e-3 ? scores(i, k) * std::pow(1 + shares(i, k) / rest, 2)
-                                 : 1.001 * scores.row(i).maxCoeff();
+      if (rest > 1e-3)
+        scores(i, k) *= std::pow(1 + shares(i, k) / rest, 2);
+      else
+        alone = k;
     }
+    if (alone < 0) continue;
+    scores(i, alone) = 0;
+    scores(i, alone) = 1.001 * scores.row(i).maxCoeff();
+  }
   const double size = scores.mean();
   candidate.classifier.scale = size > 0 ? size : 1;
   const auto count = static_cast<Index>(labelled.places.size());

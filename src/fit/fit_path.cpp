@@ -113,7 +113,7 @@ Labels FitPath::labels(const PredictOptions& options) const {
                  .remedy = "give a label for each source point"});
   const linalg::Threads scope(thread_count(state_->common.resources.threads));
   const Space& space = session.space();
-  if (session.options().method == Method::class_aware) {
+  if (session.options().method == Method::class_aware || options.rule == Rule::propagate) {
     const Model model = session.model();
     const Predictor predictor(model, options);
     Labels all(state_->targets.rows() + state_->further.rows());

@@ -28,7 +28,9 @@ LabelledPoints labelled_points(const ClassProblem& problem, const Matrix& x, con
 
 double mean_cost(const ClassProblem& problem, const Matrix& x, const Matrix& z) {
   const double mean = GroundCost::between_points(x, z).between(problem.p, problem.q);
-  return mean > 0 ? mean : 1;
+  // Rounding is no distance: where the points of both clouds are one, any unit will do.
+  const double size = std::max(x.cwiseAbs2().maxCoeff(), z.cwiseAbs2().maxCoeff());
+  return mean > 1e-24 * size ? mean : size > 0 ? size : 1;
 }
 
 Judgement judge(const ClassProblem& problem, const Matrix& x, const Matrix& z,

@@ -14,7 +14,8 @@ struct Judgement {
   double round_trip = 0;  ///< share of source labels that come back right from the target
 };
 
-/// The mean squared distance between embedded source and target points; 1 where all are one point.
+/// The mean squared distance between embedded source and target points; some positive number where
+/// all are one point.
 double mean_cost(const ClassProblem& problem, const Matrix& x, const Matrix& z);
 
 /// A classifier on source points x (and the target points of known label), its opinion on the

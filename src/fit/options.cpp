@@ -106,7 +106,7 @@ void Options::validate_resolved() const {
   if (method == Method::paper) require_no_class_options(classes);
   if (method == Method::class_aware && (relax_source > 0 || relax_target > 0))
     throw Error({.field = relax_source > 0 ? "relax-source" : "relax-target",
-                 .value = fmt::format("{}", std::max(relax_source, relax_target)),
+                 .value = fmt::format("{}", relax_source > 0 ? relax_source : relax_target),
                  .problem = "does not go with the class-aware method, whose row sums follow the "
                             "class shares",
                  .remedy = "give the $method paper, or leave the marginals exact"});

@@ -114,9 +114,12 @@ void assign(const Matrix& values, Labels& out) {
   out = values.reshaped().cast<std::int64_t>();
 }
 
+bool by_domain(Preprocess kind) {
+  return kind == Preprocess::centre || kind == Preprocess::standardise;
+}
+
 bool scales_columns(Preprocess kind) {
-  return kind == Preprocess::zscore || kind == Preprocess::centre ||
-         kind == Preprocess::standardise;
+  return kind == Preprocess::zscore || by_domain(kind);
 }
 
 // A file may hold anything under these names: what does not fit together is refused here, so that
@@ -138,6 +141,8 @@ void require_consistent(const Model& m) {
       !optional(m.metric.factor.rows(), rank) || !optional(m.metric.factor.cols(), rank) ||
       !optional(static_cast<Index>(m.features.size()), d) ||
       !optional(m.scaler.target_mean.size(), d) || !optional(m.scaler.target_scale.size(), d) ||
+      m.scaler.target_mean.size() != m.scaler.target_scale.size() ||
+      by_domain(m.scaler.kind) != (m.scaler.target_mean.size() > 0) ||
       (scales_columns(m.scaler.kind) && (m.scaler.mean.size() != d || m.scaler.scale.size() != d)))
     throw Error({.problem = "the shapes of its arrays do not fit each other"});
   if ((m.options.metric == MetricChoice::identity) != (m.metric.factor.size() == 0))
@@ -145,6 +150,7 @@ void require_consistent(const Model& m) {
   if ((m.lambda == 0) != !m.exact.empty())
     throw Error({.problem = "its exact plan is missing, or should be"});
   if (!positive(m.metric.unit) || !positive(m.metric.frame.length) || !positive(m.metric.outside) ||
+      !(m.ridge >= 0 && std::isfinite(m.ridge)) ||
       !(m.lambda == 0 || m.lambda >= std::numeric_limits<double>::min()) || !usable(m.f) ||
       !usable(m.g) || (m.scaler.scale.size() > 0 && !(m.scaler.scale.minCoeff() > 0)) ||
       (m.scaler.target_scale.size() > 0 && !(m.scaler.target_scale.minCoeff() > 0)))

@@ -43,8 +43,8 @@ struct Means {
   double size = 0;
 };
 
-// -|x - mean|^2, the mean being recomputed without the point. A class without other points has the
-// mean score of the other classes.
+// -|x - mean|^2, the mean being recomputed without the point. A class without other points comes
+// behind the others.
 Means plain_means(const LabelledPoints& data) {
   const Index n = data.points.rows(), k = data.shares.cols();
   Means out{Matrix(n, k)};
@@ -61,7 +61,7 @@ Means plain_means(const LabelledPoints& data) {
       if (weight == 0) alone = c;
       out.scores(i, c) = weight > 0 ? -(data.points.row(i) - sum / weight).squaredNorm() : 0;
     }
-    if (alone >= 0) out.scores(i, alone) = out.scores.row(i).sum() / static_cast<double>(k - 1);
+    if (alone >= 0) out.scores(i, alone) = 1.001 * out.scores.row(i).minCoeff();
   }
   out.size = -out.scores.mean();
   return out;
