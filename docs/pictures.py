@@ -57,7 +57,7 @@ class Program:
 
     def adapt(self, *arguments: str, arrays: tuple = ()):
         out = self.folder / "out"
-        command = [self.program, "adapt", *map(str, arguments), "--out", str(out), "--json", "--threads", "1"]
+        command = [self.program, "adapt", "--method", "paper", *map(str, arguments), "--out", str(out), "--json", "--threads", "1"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if done.returncode not in (0, 3):
             raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")

@@ -45,7 +45,7 @@ Diagnosis diagnose(const ClassModel& classes) {
       break;
   }
   d.trust_words =
-      fmt::format("{:.3f}: so many source labels come back right through the guessed target labels",
+      fmt::format("{:.2f}: so many source labels come back right through the guessed target labels",
                   classes.reliability);
   d.doubtful = classes.reliability < enough_reliability;
   if (!d.doubtful) return d;
