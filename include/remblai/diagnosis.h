@@ -34,7 +34,10 @@ REMBLAI_API Diagnosis diagnose(const ClassModel& classes);
 /// is. At most `most` rows: those whose share changed most.
 struct ClassRow {
   std::int64_t label = 0;
-  double source_share = 0, target_share = 0, moved = 0, sure = 0;
+  double source_share = 0;
+  double target_share = 0;
+  double moved = 0;
+  double sure = 0;
 };
 REMBLAI_API std::vector<ClassRow> class_rows(const ClassModel& classes, std::size_t most);
 
