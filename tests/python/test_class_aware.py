@@ -486,16 +486,20 @@ def test_each_domain_by_itself():
 def test_control_c_after_the_last_step_keeps_the_model():
     X, y, Z, _ = shifted(m=900, n=900, d=10)
     started = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
 
     def interrupt(state):
         if state["complete"] and state["step"] == state["steps"]:
             started.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
             started[0].start()
 
-    with pytest.raises(KeyboardInterrupt) as raised:
-        fit(X, y, Z, callback=interrupt, threads=1)
-        started[0].join()  # the fit may be over before the signal on another machine
-        time.sleep(1)  # until the main thread hears of it
+    try:
+        with pytest.raises(KeyboardInterrupt) as raised:
+            fit(X, y, Z, callback=interrupt, threads=1)
+            started[0].join()  # the fit may be over before the signal on another machine
+            time.sleep(1)  # until the main thread hears of it
+    finally:
+        signal.signal(signal.SIGINT, before)
     model = getattr(raised.value, "model", None)
     assert model is None or model.status == "converged"
     assert model is None or np.isfinite(model.predict_proba(Z)[1]).all()
