@@ -74,6 +74,7 @@ add_executable(
   tests/base/threads_test.cpp
   tests/base/version_test.cpp
   tests/fit/alternation_test.cpp
+  tests/fit/baseline_test.cpp
   tests/fit/calibration_test.cpp
   tests/fit/class_aware_options_test.cpp
   tests/fit/class_aware_small_test.cpp
@@ -88,6 +89,7 @@ add_executable(
   tests/fit/fit_test.cpp
   tests/fit/judgement_test.cpp
   tests/fit/kernel_ridge_test.cpp
+  tests/fit/logistic_test.cpp
   tests/fit/metric_step_test.cpp
   tests/fit/moves_test.cpp
   tests/fit/options_test.cpp
@@ -108,6 +110,7 @@ add_executable(
   tests/model/model_io_test.cpp
   tests/model/model_test.cpp
   tests/model/predict_test.cpp
+  tests/report/diagnosis_test.cpp
   tests/report/page_images_test.cpp
   tests/report/page_metric_test.cpp
   tests/report/page_plan_test.cpp
@@ -143,8 +146,8 @@ endif()
 if(REMBLAI_BUILD_CLI)
   add_executable(
     remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp
-                      tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/harness.cpp
-                      tests/cli/progress_test.cpp tests/cli/report_test.cpp
+                      tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/compare_test.cpp
+                      tests/cli/harness.cpp tests/cli/progress_test.cpp tests/cli/report_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
   precompile(remblai_cli_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_cli_tests PRIVATE tests)

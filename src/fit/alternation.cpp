@@ -106,6 +106,11 @@ void Alternation::ask_classes() {
                             ? plan.lambda
                             : Options{.method = Method::class_aware}.resolved().lambda * mean;
   out_.class_cost = options.classes.opinion * weight * learner.unit();
+  if (!std::isfinite(1e3 * out_.class_cost))
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{:.1e} in units of the cost", out_.lambda),
+                 .problem = "is more than double precision can hold beside the class term",
+                 .remedy = "give a smaller $lambda or $opinion"});
   parts_.planner.prepare(plan);
   parts_.planner.set_classes(learner.x(), learner.z(), classes.members(),
                              classes.class_costs(options.classes.opinion * weight),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/linalg.h"
+#include "model/softmax.h"
 
 namespace remblai {
 namespace {
@@ -22,16 +23,7 @@ struct Loss {
   Matrix probabilities(const Vector& v, double& value) const {
     Matrix p = v[0] * scores;
     p.rowwise() += v.tail(v.size() - 1).transpose();
-    value = 0;
-    for (Index i = 0; i < p.rows(); ++i) {
-      auto row = p.row(i);
-      row.array() -= row.maxCoeff();
-      const double own = row[places[static_cast<std::size_t>(i)]];
-      row = row.array().exp();
-      const double sum = row.sum();
-      value += weights[i] * (std::log(sum) - own);
-      row /= sum;
-    }
+    value = softmax_log_loss(p, places, weights);
     return p;
   }
 

@@ -54,6 +54,7 @@ ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labe
       explained_(space.x),
       moved_(space.x),
       plan_moves_(Matrix::Zero(problem_.class_count(), space.rank())) {
+  moves_.trust = move_lengths_ = Vector::Zero(problem_.class_count());
   if (options.classes.target_shares == SharesChoice::given)
     given_shares(options.classes.target_shares.matrix(), problem_.class_count());
 }
@@ -210,7 +211,8 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z) {
   LabelledPoints points{Matrix(n + m, x.cols()), Matrix(n + m, problem_.class_count()),
                         Vector(n + m), problem_.places};
   points.points << z, x;
-  points.shares << plan_shares_, problem_.members;
+  // A fit that broke down has no plan; the opinions are all that is known then.
+  points.shares << (plan_shares_.size() > 0 ? plan_shares_ : shares_.opinions), problem_.members;
   fix_known(points.shares);
   points.weights << static_cast<double>(n) * problem_.q, static_cast<double>(m) * problem_.p;
   head_ =

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/linalg.h"
+#include "model/softmax.h"
 
 namespace remblai {
 namespace {
@@ -18,17 +19,7 @@ struct Objective {
   // The value; the probabilities go to `p`.
   double operator()(const Matrix& v, Matrix& p) const {
     p = linalg::multiply(x, v);
-    double value = 0.5 * v.topRows(v.rows() - 1).squaredNorm();
-    for (Index i = 0; i < p.rows(); ++i) {
-      auto row = p.row(i);
-      row.array() -= row.maxCoeff();
-      const double own = row[places[static_cast<std::size_t>(i)]];
-      row = row.array().exp();
-      const double sum = row.sum();
-      value += weights[i] * (std::log(sum) - own);
-      row /= sum;
-    }
-    return value;
+    return 0.5 * v.topRows(v.rows() - 1).squaredNorm() + softmax_log_loss(p, places, weights);
   }
 
   Matrix gradient(const Matrix& v, const Matrix& p) const {

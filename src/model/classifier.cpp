@@ -3,6 +3,7 @@
 
 #include "base/linalg.h"
 #include "model/gaussian.h"
+#include "model/softmax.h"
 #include "remblai/class_model.h"
 
 namespace remblai {
@@ -31,12 +32,8 @@ Matrix Classifier::scores(const Matrix& embedded) const {
 }
 
 Matrix Classifier::probabilities(Matrix scores) const {
-  for (Index i = 0; i < scores.rows(); ++i) {
-    auto row = scores.row(i);
-    row = temperature * row + biases.transpose();
-    row = (row.array() - row.maxCoeff()).exp();
-    row /= row.sum();
-  }
+  scores = (temperature * scores).rowwise() + biases.transpose();
+  softmax_rows(scores);
   return scores;
 }
 

@@ -29,6 +29,25 @@ std::vector<Index> all_of(Index count) {
   return places;
 }
 
+/// For each point the nearest of some rows of a domain, in the metric of the model; of several in
+/// one place, the first.
+std::vector<Index> nearest_rows(const Model& model, const Domain& domain,
+                                const std::vector<Index>& rows, const Matrix& points) {
+  const Matrix anchors = model.metric.embed(domain.points(rows, Eigen::all));
+  std::vector<Index> nearest;
+  for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
+    const Matrix costs =
+        GroundCost::to_anchors(model.metric.embed(points.middleRows(first, count)), anchors)
+            .relative_block(0, count);
+    for (Index i = 0; i < count; ++i) {
+      Index best = 0;
+      costs.row(i).minCoeff(&best);
+      nearest.push_back(rows[static_cast<std::size_t>(best)]);
+    }
+  });
+  return nearest;
+}
+
 /// Points as the cost of a model sees them: embedded, with their columns of the class term (none
 /// where the model knows no classes).
 struct Side {
@@ -53,19 +72,10 @@ class Sides {
   // A new point is taken for one of the class of the nearest source point, before any move.
   Side new_source(const Matrix& points) const {
     if (!classes_) return {model_.metric.embed(points), {}};
-    const std::vector<Index> rows = positive_entries(model_.source.weights);
-    const Matrix anchors = model_.metric.embed(model_.source.points(rows, Eigen::all));
     std::vector<Index> places;
-    for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
-      const Matrix costs =
-          GroundCost::to_anchors(model_.metric.embed(points.middleRows(first, count)), anchors)
-              .relative_block(0, count);
-      for (Index i = 0; i < count; ++i) {
-        Index best = 0;
-        costs.row(i).minCoeff(&best);
-        places.push_back(place_of(rows[static_cast<std::size_t>(best)]));
-      }
-    });
+    for (const Index row :
+         nearest_rows(model_, model_.source, positive_entries(model_.source.weights), points))
+      places.push_back(place_of(row));
     return moved(points, places);
   }
 
@@ -251,20 +261,7 @@ class SparseCoupling final : public Coupling {
 
   // For each point the nearest point of its own domain, in the metric of the model, that has mass.
   std::vector<Index> nearest_moved(Direction direction, const Matrix& points) const {
-    const std::vector<Index> moved = positive_entries(masses(direction));
-    const Matrix anchors = model_.metric.embed(own(direction).points(moved, Eigen::all));
-    std::vector<Index> nearest;
-    for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
-      const Matrix costs =
-          GroundCost::to_anchors(model_.metric.embed(points.middleRows(first, count)), anchors)
-              .relative_block(0, count);
-      for (Index i = 0; i < count; ++i) {
-        Index best = 0;
-        costs.row(i).minCoeff(&best);
-        nearest.push_back(moved[static_cast<std::size_t>(best)]);
-      }
-    });
-    return nearest;
+    return nearest_rows(model_, own(direction), positive_entries(masses(direction)), points);
   }
 };
 

@@ -14,6 +14,7 @@ namespace {
 using test::agreement;
 using test::class_aware;
 using test::class_problem;
+using test::contains;
 using test::difference;
 
 // Only the points of the first classes are left.
@@ -100,6 +101,30 @@ TEST(ClassAwareOptions, ClassesThatTheTargetLacksSpoilNoLabels) {
     }
     EXPECT_GT(right, 0.95) << present << " of " << classes << " classes";
   }
+}
+
+// A lambda that no plan can be made with: the fit says so, and its model still answers and is kept.
+TEST(ClassAwareOptions, AFitThatBreaksDownLeavesAWholeModel) {
+  const Problem problem = class_problem(3, 20, 24, 4, 1, 3);
+  for (const double lambda : {1e-300, 1e-200, 1e-30}) {
+    Options options = class_aware();
+    options.lambda_unit = Unit::absolute;
+    options.lambda = lambda;
+    options.tolerance = 1e-3;
+    Model model;
+    const std::string refused = test::message_of([&] { model = fit(problem, options); });
+    if (!refused.empty()) {
+      EXPECT_TRUE(contains(refused, "lambda")) << refused;
+      continue;
+    }
+    ASSERT_TRUE(model.classes);
+    EXPECT_TRUE(probabilities(model, problem.target.points).shares.allFinite()) << lambda;
+    EXPECT_EQ(model.classes->trust.size(), 3);
+  }
+  Options huge = class_aware();
+  huge.lambda_unit = Unit::absolute;
+  huge.lambda = 1e306;
+  EXPECT_TRUE(contains(test::message_of([&] { fit(problem, huge); }), "lambda"));
 }
 
 TEST(ClassAwareOptions, KnownLabelsAreTheOpinion) {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "fit/class_test_tools.h"
-#include "io/io_test_tools.h"
+#include "model/model_file_test.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
@@ -49,31 +49,7 @@ std::vector<Model> models() {
           fit(class_problem(3, 12, 10, 4), with(0.1, Preprocess::standardise))};
 }
 
-class ClassModelIo : public io::test::IoTest {
- protected:
-  std::map<std::string, io::Value> arrays_of(const Model& model) const {
-    save(model, path("whole.npz"));
-    std::map<std::string, io::Value> values;
-    for (const auto& [name, array] : io::read_npz(path("whole.npz"))) {
-      if (array.type == "uint8") {
-        std::string text;
-        for (const double byte : array.values.reshaped()) text += static_cast<char>(byte);
-        values[name] = text;
-      } else if (array.shape.size() == 1) {
-        values[name] = Vector(array.values.reshaped());
-      } else {
-        values[name] = array.values;
-      }
-    }
-    return values;
-  }
-
-  std::string complaint(const std::map<std::string, io::Value>& arrays) const {
-    std::filesystem::remove(path("changed.npz"));
-    io::write_npz(path("changed.npz"), arrays);
-    return message_of([&] { load(path("changed.npz")); });
-  }
-};
+class ClassModelIo : public test::ModelFileTest {};
 
 TEST_F(ClassModelIo, AnswersComeBackBitForBit) {
   Problem partly = class_problem(3, 20, 24, 4, 2);

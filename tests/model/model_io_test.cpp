@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "io/io_test_tools.h"
+#include "model/model_file_test.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
@@ -96,7 +96,7 @@ void expect_same(const Model& a, const Model& b) {
   EXPECT_EQ(a.status.message, b.status.message);
 }
 
-class ModelIo : public io::test::IoTest {
+class ModelIo : public test::ModelFileTest {
  protected:
   void expect_round_trip(const Problem& problem, const Options& options) const {
     const Model model = fit(problem, options);
@@ -116,29 +116,6 @@ class ModelIo : public io::test::IoTest {
     } else {
       EXPECT_THROW(predict(loaded, points), Error);
     }
-  }
-
-  std::map<std::string, io::Value> arrays_of(const Model& model) const {
-    save(model, path("whole.npz"));
-    std::map<std::string, io::Value> values;
-    for (const auto& [name, array] : io::read_npz(path("whole.npz"))) {
-      if (array.type == "uint8") {
-        std::string text;
-        for (const double byte : array.values.reshaped()) text += static_cast<char>(byte);
-        values[name] = text;
-      } else if (array.shape.size() == 1) {
-        values[name] = Vector(array.values.reshaped());
-      } else {
-        values[name] = array.values;
-      }
-    }
-    return values;
-  }
-
-  std::string complaint(const std::map<std::string, io::Value>& arrays) const {
-    std::filesystem::remove(path("changed.npz"));
-    io::write_npz(path("changed.npz"), arrays);
-    return message_of([&] { load(path("changed.npz")); });
   }
 };
 

@@ -65,5 +65,18 @@ TEST(GroundCost, WhatDoubleCannotHoldHasNoFiniteRange) {
           .range()));
 }
 
+// Rows that have nothing to do with each other do not disturb each other, however far one of them
+// is.
+TEST(GroundCost, AFarRowCostsTheOthersNoDigits) {
+  const Matrix z = test::random_matrix(7, 3, 1);
+  Matrix x = test::random_matrix(5, 3, 2);
+  const Matrix alone = GroundCost::to_anchors(x, z).block(0, 4);
+  x.row(4).setConstant(1e150);
+  EXPECT_LT(test::difference(GroundCost::to_anchors(x, z).block(0, 4), alone), 1e-14);
+  for (Index i = 0; i < 4; ++i)
+    for (Index j = 0; j < 7; ++j)
+      EXPECT_NEAR(alone(i, j), (x.row(i) - z.row(j)).squaredNorm(), 1e-13);
+}
+
 }  // namespace
 }  // namespace remblai
