@@ -2,11 +2,10 @@
 # A test whose name contains "Slow" gets the label "slow"; the sanitizer run leaves those out.
 include(GoogleTest)
 
-# What is tested is the library: the code of the tests is spared the optimiser. GCC 12 takes Eigen's
-# empty matrices for uninitialised ones at -O1.
+# What is tested is the library: the code of the tests is spared most of the optimiser (without any of
+# it compilers take longer). GCC 12 takes Eigen's empty matrices for uninitialised ones at -O1.
 add_library(remblai_test_flags INTERFACE)
-target_compile_options(remblai_test_flags INTERFACE $<IF:$<CONFIG:Release>,-O1,-O0>
-                                                    -Wno-maybe-uninitialized)
+target_compile_options(remblai_test_flags INTERFACE -O1 -Wno-maybe-uninitialized)
 target_compile_definitions(
   remblai_test_flags
   INTERFACE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
@@ -24,6 +23,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
     tests/base/parallel_test.cpp tests/io/hdf5_test.cpp tests/transport/anderson_test.cpp
     tests/transport/concurrency_test.cpp tests/transport/kernel_test.cpp
     tests/transport/exact_test.cpp tests/transport/transport_test.cpp)
+  unite(remblai_thread_tests)
   precompile(remblai_thread_tests <gtest/gtest.h> <Eigen/Core> <fmt/format.h>)
   target_include_directories(remblai_thread_tests PRIVATE include src tests)
   target_compile_definitions(
@@ -126,6 +126,7 @@ add_executable(
   tests/transport/marginal_test.cpp
   tests/transport/relaxed_test.cpp
   tests/transport/transport_test.cpp)
+unite(remblai_tests)
 precompile(remblai_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)
 target_include_directories(remblai_tests PRIVATE src tests)
 target_link_libraries(
@@ -149,6 +150,7 @@ if(REMBLAI_BUILD_CLI)
                       tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/compare_test.cpp
                       tests/cli/harness.cpp tests/cli/progress_test.cpp tests/cli/report_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
+  unite(remblai_cli_tests)
   precompile(remblai_cli_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_cli_tests PRIVATE tests)
   target_compile_definitions(remblai_cli_tests PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>")
@@ -168,6 +170,7 @@ if(REMBLAI_BUILD_CLI)
     tests/experiments/office_caltech_test.cpp
     tests/experiments/published_test.cpp
     tests/experiments/results_test.cpp)
+  unite(remblai_experiments_tests)
   precompile(remblai_experiments_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_experiments_tests PRIVATE src tests)
   target_link_libraries(remblai_experiments_tests

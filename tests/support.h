@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <string>
@@ -14,6 +15,9 @@
 #include "remblai/error.h"
 
 namespace remblai::test {
+
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Uniform in (0, 1).
 inline double uniform(std::mt19937_64& engine) {

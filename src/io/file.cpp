@@ -83,6 +83,10 @@ void cannot_read(const std::string& label, const std::string& message) {
   throw Error({.problem = fmt::format("cannot read '{}': {}", literal(label), literal(message))});
 }
 
+void damaged(const std::string& label, const std::string& why) {
+  cannot_read(label, why + "; the file is truncated or damaged");
+}
+
 void cannot_write(const std::string& path, const std::string& message) {
   throw Error({.problem = fmt::format("cannot write '{}': {}", literal(path), literal(message))});
 }

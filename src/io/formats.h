@@ -124,6 +124,11 @@ Matrix decode(const void* bytes, const Layout& layout, const std::string& label)
 
 /// Throws Error "cannot read 'label': message".
 [[noreturn]] void cannot_read(const std::string& label, const std::string& message);
+
+/// The same; the message ends with "; the file is truncated or damaged".
+[[noreturn]] void damaged(const std::string& label, const std::string& why);
+
+/// Throws Error "cannot write 'path': message".
 [[noreturn]] void cannot_write(const std::string& path, const std::string& message);
 
 /// Text fit for a message: in quotes, control and non-UTF-8 bytes escaped, long text cut.

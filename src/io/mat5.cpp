@@ -17,10 +17,6 @@ constexpr std::uint32_t matrix_tag = 14, packed_tag = 15, int32_tag = 5, int8_ta
 constexpr std::uint64_t head_size = 4096;  // what comes before the numbers is much shorter
 constexpr unsigned logical_flag = 0x0200, complex_flag = 0x0800;
 
-[[noreturn]] void damaged(const std::string& path, const std::string& why) {
-  cannot_read(path, why + "; the file is truncated or damaged");
-}
-
 std::uint32_t load_u32(const char* from, bool swapped) {
   std::uint32_t value = 0;
   std::memcpy(&value, from, sizeof value);

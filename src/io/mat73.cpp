@@ -29,10 +29,6 @@ class Memory : public Reader {
   std::string_view bytes_;
 };
 
-[[noreturn]] void damaged(const std::string& label, const std::string& why) {
-  cannot_read(label, why + "; the file is truncated or damaged");
-}
-
 bool has_user_block(hid_t file) {
   const Handle properties(H5Fget_create_plist(file), H5Pclose);
   hsize_t size = 0;

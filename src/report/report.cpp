@@ -6,13 +6,10 @@
 #include "remblai/diagnosis.h"
 #include "remblai/version.h"
 #include "report/json.h"
+#include "report/page_shell.h"
 
 namespace remblai {
 namespace {
-
-std::string counted(Index count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string on_points(const Score& score, const char* points) {
   if (!score.known()) return fmt::format("unknown on the {}: no true label is known", points);

@@ -18,7 +18,7 @@ using test::difference;
 using test::message_of;
 using test::PlacedProblem;
 
-std::string complaint(const Problem& problem, const Options& options = class_aware()) {
+std::string complaint_of_fit(const Problem& problem, const Options& options = class_aware()) {
   return message_of([&] { fit(problem, options); });
 }
 
@@ -80,10 +80,10 @@ TEST(ClassProblem, KnownLabelsAreCountedAmongThePointsOfPositiveWeight) {
 TEST(ClassAwareInput, SourceLabelsAreNeeded) {
   Problem problem = class_problem(3, 12, 10, 3);
   problem.source.labels.resize(0);
-  const std::string message = complaint(problem);
+  const std::string message = complaint_of_fit(problem);
   EXPECT_EQ(message.rfind("Problem::source.labels: ", 0), 0u) << message;
   EXPECT_TRUE(contains(message, "Options::method")) << message;
-  EXPECT_EQ(complaint(problem, {}), "");
+  EXPECT_EQ(complaint_of_fit(problem, {}), "");
 }
 
 TEST(ClassAwareInput, TargetSharesFitTheClasses) {
@@ -95,31 +95,31 @@ TEST(ClassAwareInput, TargetSharesFitTheClasses) {
         Matrix{{0, 0, 0}}, Matrix{{1, 1, nan}}, Matrix{{1, 1, infinity}}, Matrix()}) {
     Options options = class_aware();
     options.classes.target_shares = shares;
-    const std::string message = complaint(problem, options);
+    const std::string message = complaint_of_fit(problem, options);
     EXPECT_EQ(message.rfind("ClassOptions::target_shares: ", 0), 0u) << shares << "\n" << message;
     EXPECT_TRUE(contains(message, "give one number for each")) << message;
     EXPECT_TRUE(shares.size() == 3 || contains(message, "3 classes")) << message;
   }
   Options column = class_aware();
   column.classes.target_shares = Matrix{{0.2}, {0.3}, {0.5}};
-  EXPECT_EQ(complaint(problem, column), "");
+  EXPECT_EQ(complaint_of_fit(problem, column), "");
 }
 
 TEST(ClassAwareInput, KnownLabelsFitTheTargetAndTheSource) {
   Problem problem = class_problem(3, 12, 10, 3);
   for (const Index size : {1, 9, 11}) {
     problem.known_labels = Labels::Constant(size, unknown_label);
-    const std::string message = complaint(problem);
+    const std::string message = complaint_of_fit(problem);
     EXPECT_EQ(message.rfind("Problem::known_labels: ", 0), 0u) << message;
     EXPECT_TRUE(contains(message, "10 target points")) << message;
   }
   problem.known_labels = Labels::Constant(10, unknown_label);
   problem.known_labels[3] = 4;
-  const std::string message = complaint(problem);
+  const std::string message = complaint_of_fit(problem);
   EXPECT_EQ(message.rfind("Problem::known_labels: ", 0), 0u) << message;
   EXPECT_TRUE(contains(message, "label 4 of target point 4")) << message;
   problem.known_labels[3] = 5;
-  EXPECT_EQ(complaint(problem), "");
+  EXPECT_EQ(complaint_of_fit(problem), "");
 }
 
 // A label that only points of weight 0 have is no class of the fit.
@@ -130,20 +130,20 @@ TEST(ClassAwareInput, AKnownLabelOfPointsWithoutWeightIsRefused) {
   problem.source.weights[7] = 0;
   problem.known_labels = Labels::Constant(6, unknown_label);
   problem.known_labels[0] = 100;
-  EXPECT_TRUE(contains(complaint(problem), "label 100 of target point 1"));
+  EXPECT_TRUE(contains(complaint_of_fit(problem), "label 100 of target point 1"));
 }
 
 TEST(ClassAwareInput, RelaxedMarginalsDoNotGoWithClasses) {
   const Problem problem = class_problem(2, 8, 6, 3);
   Options options = class_aware();
   options.relax_source = 1;
-  EXPECT_EQ(complaint(problem, options).rfind("Options::relax_source: 1 ", 0), 0u);
+  EXPECT_EQ(complaint_of_fit(problem, options).rfind("Options::relax_source: 1 ", 0), 0u);
   options.relax_source = 0;
   options.relax_target = 2;
-  EXPECT_EQ(complaint(problem, options).rfind("Options::relax_target: 2 ", 0), 0u);
+  EXPECT_EQ(complaint_of_fit(problem, options).rfind("Options::relax_target: 2 ", 0), 0u);
   options.relax_source = 0.5;
-  EXPECT_EQ(complaint(problem, options).rfind("Options::relax_source: 0.5 ", 0), 0u)
-      << complaint(problem, options);
+  EXPECT_EQ(complaint_of_fit(problem, options).rfind("Options::relax_source: 0.5 ", 0), 0u)
+      << complaint_of_fit(problem, options);
 }
 
 // What would have no effect is a mistake.
@@ -151,13 +151,13 @@ TEST(ClassAwareInput, ThePapersMethodKnowsNoClasses) {
   Problem problem = class_problem(2, 8, 6, 3);
   Options options;
   options.classes.opinion = 0.7;
-  EXPECT_EQ(complaint(problem, options).rfind("ClassOptions::opinion: ", 0), 0u);
+  EXPECT_EQ(complaint_of_fit(problem, options).rfind("ClassOptions::opinion: ", 0), 0u);
   options = {};
   options.classes.target_shares = Matrix{{0.5, 0.5}};
-  EXPECT_EQ(complaint(problem, options).rfind("ClassOptions::target_shares: ", 0), 0u);
+  EXPECT_EQ(complaint_of_fit(problem, options).rfind("ClassOptions::target_shares: ", 0), 0u);
   problem.known_labels = Labels::Constant(6, unknown_label);
-  EXPECT_EQ(complaint(problem, {}).rfind("Problem::known_labels: ", 0), 0u)
-      << complaint(problem, {});
+  EXPECT_EQ(complaint_of_fit(problem, {}).rfind("Problem::known_labels: ", 0), 0u)
+      << complaint_of_fit(problem, {});
 }
 
 TEST(ClassAwareInput, HellingerNeedsHistograms) {
@@ -166,9 +166,9 @@ TEST(ClassAwareInput, HellingerNeedsHistograms) {
   problem.target.points = problem.target.points.cwiseAbs();
   Options options = class_aware();
   options.preprocess = Preprocess::hellinger;
-  EXPECT_EQ(complaint(problem, options), "");
+  EXPECT_EQ(complaint_of_fit(problem, options), "");
   problem.target.points(2, 1) = -1e-9;
-  const std::string message = complaint(problem, options);
+  const std::string message = complaint_of_fit(problem, options);
   EXPECT_EQ(message.rfind("Options::preprocess: hellinger", 0), 0u) << message;
   EXPECT_TRUE(contains(message, "row 3, column 2")) << message;
 }

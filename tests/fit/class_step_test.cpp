@@ -20,7 +20,7 @@ using test::difference;
 using test::one_hot;
 
 // Problems of few and of many dimensions, with and without weights.
-std::vector<Problem> problems() {
+std::vector<Problem> weighted_and_plain() {
   std::vector<Problem> all{class_problem(3, 30, 36, 4, 1, 2), class_problem(4, 20, 18, 60, 2, 1)};
   all.push_back(class_problem(2, 24, 30, 3, 3, 1.5));
   all.back().source.weights = test::random_weights(24, 1);
@@ -38,7 +38,7 @@ Matrix moved(const Model& model, const Matrix& moves) {
 
 TEST(ClassStep, RowSumsOfThePlanFollowTheShares) {
   for (const double lambda : {by_method, 0.0, 1.0})
-    for (const Problem& problem : problems()) {
+    for (const Problem& problem : weighted_and_plain()) {
       Options options = class_aware();
       options.lambda = lambda;
       const Model model = fit(problem, options);
@@ -61,7 +61,7 @@ TEST(ClassStep, RowSumsOfThePlanFollowTheShares) {
 }
 
 TEST(ClassStep, ThePlanIsThatOfTheMovedPointsAndTheOpinions) {
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : weighted_and_plain()) {
     const Model model = fit(problem, class_aware());
     const ClassModel& classes = *model.classes;
     const Matrix x = moved(model, classes.plan_moves);
@@ -84,7 +84,7 @@ TEST(ClassStep, ThePlanIsThatOfTheMovedPointsAndTheOpinions) {
 
 TEST(ClassStep, TheMapIsTheBarycentresOfThePlan) {
   for (const double lambda : {by_method, 0.0})
-    for (const Problem& problem : problems()) {
+    for (const Problem& problem : weighted_and_plain()) {
       Options options = class_aware();
       options.lambda = lambda;
       const Model model = fit(problem, options);
@@ -101,7 +101,7 @@ TEST(ClassStep, TheMapIsTheBarycentresOfThePlan) {
 
 TEST(ClassStep, SharesAndOpinionsAreThoseOfTheClassifierOfTheLastPlan) {
   for (const Caution caution : {Caution::cautious, Caution::bold})
-    for (const Problem& problem : problems()) {
+    for (const Problem& problem : weighted_and_plain()) {
       Options options = class_aware();
       options.classes.caution = caution;
       const Model model = fit(problem, options);
@@ -127,7 +127,7 @@ TEST(ClassStep, SharesAndOpinionsAreThoseOfTheClassifierOfTheLastPlan) {
 TEST(ClassStep, MovesAreTheShrunkDisplacementsOfTheMap) {
   for (const auto& [translation, steps] :
        {std::pair{Translation::no, 3}, {Translation::yes, 3}, {Translation::no, 2}})
-    for (const Problem& problem : problems()) {
+    for (const Problem& problem : weighted_and_plain()) {
       Options options = class_aware();
       options.classes.translation = translation;
       options.steps = steps;
@@ -176,7 +176,7 @@ TEST(ClassStep, MovesAreTheShrunkDisplacementsOfTheMap) {
 // that the plan gives them.
 TEST(ClassStep, TheHeadLearnsFromBothDomains) {
   int kernels = 0;
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : weighted_and_plain()) {
     const Model model = fit(problem, class_aware());
     const ClassModel& classes = *model.classes;
     const Classifier& head = classes.head;
@@ -215,7 +215,7 @@ TEST(ClassStep, TheHeadLearnsFromBothDomains) {
 TEST(ClassStep, TheFirstMetricComesFromTheScatterWithinClasses) {
   Options options = class_aware();
   options.steps = 1;
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : weighted_and_plain()) {
     const Model model = fit(problem, options);
     const Index d = problem.source.dimension();
     const auto covariance = [](const Domain& domain) {

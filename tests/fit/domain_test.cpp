@@ -16,8 +16,8 @@ using test::contains;
 using test::message_of;
 using test::small_problem;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
+using test::nan;
 
 std::string complaint(const Domain& domain) {
   return message_of([&] { domain.validate("source"); });

@@ -23,8 +23,8 @@ namespace {
 using test::contains;
 using test::message_of;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
+using test::nan;
 
 std::string complaint(const Options& options) {
   return message_of([&] { options.validate(); });

@@ -22,7 +22,7 @@ using test::class_problem;
 using test::contains;
 using test::message_of;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using test::nan;
 
 template <class Values>
 void expect_same_bits(const Values& a, const Values& b, const char* what) {

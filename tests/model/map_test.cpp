@@ -18,7 +18,7 @@ using test::message_of;
 using test::random_matrix;
 using test::small_problem;
 
-Options quick(double lambda = 0.05, MetricChoice metric = MetricChoice::learned) {
+Options precise(double lambda = 0.05, MetricChoice metric = MetricChoice::learned) {
   Options options;
   options.metric = metric;
   options.lambda = lambda;
@@ -52,7 +52,7 @@ TEST(Map, is_the_barycentre_of_the_plan) {
   for (const MetricChoice metric :
        {MetricChoice::learned, MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse}) {
     for (const double lambda : {0.0, 0.01, 0.5}) {
-      const Model model = fit(problem, quick(lambda, metric));
+      const Model model = fit(problem, precise(lambda, metric));
       const Matrix g = plan(model);
       EXPECT_LT(difference(map(model), barycentres_of(g, problem.target.points)), 1e-10)
           << name(metric) << " " << lambda;
@@ -67,14 +67,14 @@ TEST(Map, is_the_barycentre_of_the_plan) {
 TEST(Map, same_formula_in_sample_and_out_of_sample) {
   for (const double lambda : {0.0, 1e-3, 0.05, 1.0}) {
     const Problem problem = weighted_problem();
-    const Model model = fit(problem, quick(lambda));
+    const Model model = fit(problem, precise(lambda));
     EXPECT_LT(difference(map(model, problem.source.points), map(model)), 1e-10) << lambda;
   }
 }
 
 TEST(Map, new_points_follow_the_entropic_formula) {
   const Problem problem = weighted_problem();
-  const Model model = fit(problem, quick());
+  const Model model = fit(problem, precise());
   const Matrix points = random_matrix(15, 5, 77), a = model.metric.matrix();
   Matrix expected(points.rows(), 5);
   for (Index i = 0; i < points.rows(); ++i) {
@@ -91,7 +91,7 @@ TEST(Map, new_points_follow_the_entropic_formula) {
 
 TEST(Map, far_points_stay_inside_the_target) {
   const Problem problem = small_problem();
-  const Model model = fit(problem, quick());
+  const Model model = fit(problem, precise());
   for (const double factor : {1e3, 1e6, 1e12, 1e100, 1e200}) {
     const Matrix far = factor * random_matrix(12, 5, 3);
     SCOPED_TRACE(factor);
@@ -104,7 +104,7 @@ TEST(Map, far_points_stay_inside_the_target) {
 // direction.
 TEST(Map, far_points_go_to_the_extreme_point_of_their_direction) {
   const Problem problem = small_problem();
-  const Model model = fit(problem, quick());
+  const Model model = fit(problem, precise());
   const Matrix directions = random_matrix(12, 5, 3);
   const Matrix scores = directions * model.metric.matrix() * problem.target.points.transpose();
   Matrix expected(12, 5);
@@ -119,7 +119,7 @@ TEST(Map, far_points_go_to_the_extreme_point_of_their_direction) {
 
 TEST(Map, exact_transport_moves_new_points_with_the_nearest_source_point) {
   const Problem problem = weighted_problem();
-  const Model model = fit(problem, quick(0));
+  const Model model = fit(problem, precise(0));
   const Matrix mapped = map(model);
   const Matrix offsets = 1e-3 * random_matrix(30, 5, 8);
   EXPECT_LT(difference(map(model, problem.source.points + offsets), mapped + offsets), 1e-10);
@@ -129,7 +129,7 @@ TEST(Map, exact_transport_moves_new_points_with_the_nearest_source_point) {
 TEST(Map, exact_transport_of_points_that_coincide) {
   Problem problem = small_problem(12, 12);
   for (Index i = 1; i < 4; ++i) problem.source.points.row(i) = problem.source.points.row(0);
-  const Model model = fit(problem, quick(0, MetricChoice::identity));
+  const Model model = fit(problem, precise(0, MetricChoice::identity));
   EXPECT_LT(difference(map(model), barycentres_of(plan(model), problem.target.points)), 1e-12);
 }
 
@@ -139,7 +139,7 @@ TEST(Map, exact_transport_with_a_weight_below_working_precision) {
   problem.source.weights(5) = 1e-20;
   problem.target.weights = Vector::Ones(12);
   problem.target.weights(2) = 1e-20;
-  const Model model = fit(problem, quick(0, MetricChoice::identity));
+  const Model model = fit(problem, precise(0, MetricChoice::identity));
   EXPECT_TRUE(map(model).allFinite());
   EXPECT_TRUE(map(model, problem.source.points).allFinite());
   EXPECT_TRUE(map_back(model, problem.target.points).allFinite());
@@ -171,13 +171,13 @@ void expect_zero_weights_do_not_count(const Options& options) {
 }
 
 TEST(Map, zero_weights_do_not_count) {
-  expect_zero_weights_do_not_count(quick());
-  expect_zero_weights_do_not_count(quick(0));
-  expect_zero_weights_do_not_count(quick(0.05, MetricChoice::w));
+  expect_zero_weights_do_not_count(precise());
+  expect_zero_weights_do_not_count(precise(0));
+  expect_zero_weights_do_not_count(precise(0.05, MetricChoice::w));
 }
 
 TEST(Map, zero_weights_do_not_count_in_standard_scores) {
-  Options options = quick();
+  Options options = precise();
   options.preprocess = Preprocess::zscore;
   expect_zero_weights_do_not_count(options);
 }
@@ -187,7 +187,7 @@ TEST(Map, identical_domains_stay_where_they_are) {
   problem.target = problem.source;
   for (const double lambda : {0.0, 1e-4}) {
     for (const MetricChoice metric : {MetricChoice::learned, MetricChoice::identity}) {
-      const Model model = fit(problem, quick(lambda, metric));
+      const Model model = fit(problem, precise(lambda, metric));
       EXPECT_LT(difference(map(model), problem.source.points), lambda > 0 ? 1e-3 : 1e-12)
           << name(metric) << " " << lambda;
     }
@@ -203,8 +203,8 @@ TEST(Map, permuted_sources_give_permuted_rows) {
   permuted.source.points = problem.source.points(order, Eigen::all).eval();
   permuted.source.weights = problem.source.weights(order).eval();
   for (const double lambda : {0.0, 0.05}) {
-    const Matrix mapped = map(fit(problem, quick(lambda)));
-    EXPECT_LT(difference(map(fit(permuted, quick(lambda))), mapped(order, Eigen::all)), 1e-8)
+    const Matrix mapped = map(fit(problem, precise(lambda)));
+    EXPECT_LT(difference(map(fit(permuted, precise(lambda))), mapped(order, Eigen::all)), 1e-8)
         << lambda;
   }
 }
@@ -212,29 +212,29 @@ TEST(Map, permuted_sources_give_permuted_rows) {
 TEST(Map, one_point_on_either_side) {
   for (const double lambda : {0.0, 0.05}) {
     const Problem to_one = small_problem(7, 1), from_one = small_problem(1, 7);
-    EXPECT_LT(difference(map(fit(to_one, quick(lambda))), to_one.target.points.replicate(7, 1)),
+    EXPECT_LT(difference(map(fit(to_one, precise(lambda))), to_one.target.points.replicate(7, 1)),
               1e-12);
     EXPECT_LT(
-        difference(map(fit(from_one, quick(lambda))), from_one.target.points.colwise().mean()),
+        difference(map(fit(from_one, precise(lambda))), from_one.target.points.colwise().mean()),
         1e-9);
   }
 }
 
 TEST(Map, works_at_every_scale) {
   const Problem problem = small_problem();
-  const Matrix mapped = map(fit(problem, quick()));
+  const Matrix mapped = map(fit(problem, precise()));
   for (const double scale : {0x1p332, 0x1p-332}) {
     Problem scaled = problem;
     scaled.source.points *= scale;
     scaled.target.points *= scale;
-    const Model model = fit(scaled, quick());
+    const Model model = fit(scaled, precise());
     EXPECT_LT(difference(map(model) / scale, mapped), 1e-8) << scale;
     EXPECT_LT(difference(map(model, scaled.source.points) / scale, mapped), 1e-8) << scale;
   }
 }
 
 TEST(Map, refuses_points_it_cannot_use) {
-  const Model model = fit(small_problem(), quick());
+  const Model model = fit(small_problem(), precise());
   for (const bool back : {false, true}) {
     const auto complaint = [&](const Matrix& points) {
       return message_of([&] { back ? map_back(model, points) : map(model, points); });

@@ -17,7 +17,7 @@ using test::difference;
 using test::message_of;
 using test::small_problem;
 
-Options quick(double lambda = 0.05) {
+Options tight(double lambda = 0.05) {
   Options options;
   options.lambda = lambda;
   options.steps = 5;
@@ -25,7 +25,7 @@ Options quick(double lambda = 0.05) {
   return options;
 }
 
-Problem weighted_problem() {
+Problem problem_with_zero_weights() {
   Problem problem = small_problem();
   problem.source.weights = 3 * test::random_weights(30, 5);
   problem.source.weights(7) = 0;
@@ -35,9 +35,9 @@ Problem weighted_problem() {
 }
 
 TEST(Model, plan_has_the_marginals_of_the_domains) {
-  const Problem problem = weighted_problem();
+  const Problem problem = problem_with_zero_weights();
   for (const double lambda : {0.0, 1e-3, 0.05, 10.0}) {
-    const Model model = fit(problem, quick(lambda));
+    const Model model = fit(problem, tight(lambda));
     const Matrix g = plan(model);
     ASSERT_EQ(g.rows(), 30);
     ASSERT_EQ(g.cols(), 40);
@@ -49,9 +49,9 @@ TEST(Model, plan_has_the_marginals_of_the_domains) {
 }
 
 TEST(Model, plan_is_made_of_the_potentials) {
-  const Problem problem = weighted_problem();
+  const Problem problem = problem_with_zero_weights();
   for (const double lambda : {1e-2, 0.05, 10.0}) {
-    const Model model = fit(problem, quick(lambda));
+    const Model model = fit(problem, tight(lambda));
     const Matrix g = plan(model);
     const Matrix away = distances(model, problem.source.points, problem.target.points);
     const Matrix expected =
@@ -63,7 +63,7 @@ TEST(Model, plan_is_made_of_the_potentials) {
 
 TEST(Model, potentials_of_weight_zero_are_minus_infinity) {
   for (const double lambda : {0.0, 0.05}) {
-    const Model model = fit(weighted_problem(), quick(lambda));
+    const Model model = fit(problem_with_zero_weights(), tight(lambda));
     EXPECT_EQ(model.f(7), -HUGE_VAL);
     EXPECT_EQ(model.g(0), -HUGE_VAL);
     EXPECT_EQ(std::count(model.f.begin(), model.f.end(), -HUGE_VAL), 1);
@@ -75,8 +75,8 @@ TEST(Model, potentials_of_weight_zero_are_minus_infinity) {
 }
 
 TEST(Model, exact_plan_is_sparse_and_meets_its_dual) {
-  const Problem problem = weighted_problem();
-  const Model model = fit(problem, quick(0));
+  const Problem problem = problem_with_zero_weights();
+  const Model model = fit(problem, tight(0));
   const Matrix g = plan(model);
   EXPECT_LE(model.exact.size(), 69u);
   EXPECT_EQ((g.array() > 0).count(), static_cast<Index>(model.exact.size()));
@@ -95,8 +95,8 @@ TEST(Model, exact_plan_is_sparse_and_meets_its_dual) {
 }
 
 TEST(Model, history_describes_the_plan) {
-  const Problem problem = weighted_problem();
-  const Model model = fit(problem, quick());
+  const Problem problem = problem_with_zero_weights();
+  const Model model = fit(problem, tight());
   const Matrix g = plan(model);
   const Step& last = model.history.back();
   const Matrix cost = distances(model, problem.source.points, problem.target.points).cwiseAbs2();
@@ -111,8 +111,8 @@ TEST(Model, history_describes_the_plan) {
 }
 
 TEST(Model, keeps_options_labels_and_normalised_weights) {
-  const Problem problem = weighted_problem();
-  const Model model = fit(problem, quick());
+  const Problem problem = problem_with_zero_weights();
+  const Model model = fit(problem, tight());
   EXPECT_EQ(model.options.steps, 5);
   EXPECT_EQ(model.source.labels, problem.source.labels);
   EXPECT_EQ(model.target.labels, problem.target.labels);
@@ -123,7 +123,7 @@ TEST(Model, keeps_options_labels_and_normalised_weights) {
 
 TEST(Model, a_stopped_run_can_be_used) {
   const Problem problem = small_problem();
-  const Model model = fit(problem, quick(), [](const Progress&) { return false; });
+  const Model model = fit(problem, tight(), [](const Progress&) { return false; });
   EXPECT_EQ(model.status.outcome, Outcome::stopped);
   EXPECT_EQ(model.history.size(), 1u);
   EXPECT_TRUE(plan(model).allFinite());
@@ -151,7 +151,7 @@ TEST(Model, a_fixed_metric_is_the_one_asked_for_or_none) {
   const Matrix& x = problem.source.points;
   const Matrix& z = problem.target.points;
   const Matrix w = x.transpose() * x + z.transpose() * z;
-  Options options = quick();
+  Options options = tight();
   options.metric = MetricChoice::w;
   options.prior_ridge = 0;
   Matrix found;

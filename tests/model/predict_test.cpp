@@ -19,7 +19,7 @@ using test::message_of;
 using test::random_matrix;
 using test::small_problem;
 
-Options quick(double lambda = 0.05) {
+Options five_steps(double lambda = 0.05) {
   Options options;
   options.lambda = lambda;
   options.steps = 5;
@@ -129,10 +129,10 @@ TEST(Neighbours, refuse_sizes_that_do_not_fit) {
 TEST(Predict, recovers_the_classes_of_the_small_problem) {
   const Problem problem = small_problem();
   for (const double lambda : {0.0, 0.05})
-    EXPECT_EQ(
-        evaluate(predict(fit(problem, quick(lambda)), problem.target.points), problem.target.labels)
-            .accuracy(),
-        1)
+    EXPECT_EQ(evaluate(predict(fit(problem, five_steps(lambda)), problem.target.points),
+                       problem.target.labels)
+                  .accuracy(),
+              1)
         << lambda;
 }
 
@@ -140,7 +140,7 @@ TEST(Predict, is_the_neighbour_rule_among_mapped_points) {
   Problem problem = small_problem();
   for (Index i = 0; i < 30; ++i) problem.source.labels(i) = i;
   const Matrix points = 3 * random_matrix(50, 5, 4);
-  const Model model = fit(problem, quick());
+  const Model model = fit(problem, five_steps());
   const Matrix mapped = map(model);
   const Labels plain = predict(model, points, {.knn_metric = KnnMetric::euclidean});
   EXPECT_EQ(plain, nearest_labels(mapped, problem.source.labels, points));
@@ -161,7 +161,7 @@ TEST(Predict, metric_of_the_model_decides) {
   Problem problem;
   problem.target.points = Matrix{{0, 3}, {1, 0}};
   problem.source = {problem.target.points, labels_of({1, 2}), {}};
-  Options options = quick(0);
+  Options options = five_steps(0);
   options.metric = Matrix{{1, 0}, {0, 1e-4}};
   const Matrix origin = Matrix::Zero(1, 2);
   const Model model = fit(problem, options);
@@ -173,7 +173,7 @@ TEST(Predict, neighbours_option_counts) {
   Problem problem;
   problem.target.points = column({1, 2, 3, 9});
   problem.source = {problem.target.points, labels_of({5, 8, 8, 5}), {}};
-  Options options = quick(0);
+  Options options = five_steps(0);
   options.metric = MetricChoice::identity;
   const Model model = fit(problem, options);
   EXPECT_EQ(predict(model, column({0}))(0), 5);
@@ -186,7 +186,7 @@ TEST(Predict, more_neighbours_than_labelled_points_are_refused) {
   Problem problem;
   problem.target.points = column({1, 2, 3, 9});
   problem.source = {problem.target.points, labels_of({5, 8, 8, 5}), Vector{{1, 1, 0, 1}}};
-  const Model model = fit(problem, quick());
+  const Model model = fit(problem, five_steps());
   EXPECT_EQ(test::message_of([&] { predict(model, column({0}), {.neighbours = 3}); }), "");
   const std::string message =
       test::message_of([&] { predict(model, column({0}), {.neighbours = 4}); });
@@ -205,7 +205,7 @@ TEST(Predict, points_of_weight_zero_have_no_vote) {
   problem.source.weights = Vector::Ones(31);
   problem.source.weights(30) = 0;
   for (const double lambda : {0.0, 0.05}) {
-    const Model with = fit(problem, quick(lambda)), without = fit(kept, quick(lambda));
+    const Model with = fit(problem, five_steps(lambda)), without = fit(kept, five_steps(lambda));
     const Matrix points = 3 * random_matrix(40, 5, 6);
     EXPECT_EQ(predict(with, points), predict(without, points));
     const ClassShares shares = propagate(with, points);
@@ -218,13 +218,13 @@ TEST(Predict, points_of_weight_zero_have_no_vote) {
 TEST(Predict, without_labels_says_how_to_get_them) {
   Problem problem = small_problem();
   problem.source.labels.resize(0);
-  const Model model = fit(problem, quick());
+  const Model model = fit(problem, five_steps());
   EXPECT_TRUE(contains(message_of([&] { predict(model, problem.target.points); }), "labels"));
   EXPECT_TRUE(contains(message_of([&] { propagate(model, problem.target.points); }), "labels"));
 }
 
 TEST(Predict, refuses_points_it_cannot_use) {
-  const Model model = fit(small_problem(), quick());
+  const Model model = fit(small_problem(), five_steps());
   Matrix bad = random_matrix(3, 5, 1);
   bad(2, 0) = HUGE_VAL;
   for (const Matrix& points : {random_matrix(3, 4, 1), bad}) {
@@ -242,7 +242,7 @@ TEST(Propagate, shares_are_the_normalised_columns_of_the_plan) {
   problem.source.weights = test::random_weights(30, 5);
   for (Index i = 0; i < 30; ++i) problem.source.labels(i) = 10 * (i % 3) - 10;
   for (const double lambda : {0.0, 0.05, 1.0}) {
-    const Model model = fit(problem, quick(lambda));
+    const Model model = fit(problem, five_steps(lambda));
     const ClassShares found = propagate(model, problem.target.points);
     ASSERT_EQ(found.classes, labels_of({-10, 0, 10}));
     const Matrix g = plan(model);
@@ -257,7 +257,7 @@ TEST(Propagate, shares_are_the_normalised_columns_of_the_plan) {
 }
 
 TEST(Propagate, rows_sum_to_one_however_far) {
-  const Model model = fit(small_problem(), quick());
+  const Model model = fit(small_problem(), five_steps());
   for (const double factor : {1.0, 1e3, 1e6, 1e12}) {
     const Matrix shares = propagate(model, factor * random_matrix(20, 5, 8)).shares;
     ASSERT_TRUE(shares.allFinite()) << factor;
@@ -273,7 +273,7 @@ TEST(Propagate, most_likely_takes_the_smaller_label_of_a_tie) {
 
 TEST(Distances, are_those_of_the_dense_metric) {
   for (const PriorChoice prior : {PriorChoice::identity, PriorChoice::w, PriorChoice::w_inverse}) {
-    Options options = quick();
+    Options options = five_steps();
     options.prior = prior;
     const Model model = fit(small_problem(8, 9, 30), options);
     ASSERT_LT(model.metric.rank(), 30);
@@ -292,7 +292,7 @@ TEST(Distances, are_those_of_the_dense_metric) {
 }
 
 TEST(Distances, are_a_metric) {
-  const Model model = fit(small_problem(8, 9, 30), quick());
+  const Model model = fit(small_problem(8, 9, 30), five_steps());
   const Matrix points = random_matrix(12, 30, 5);
   const Matrix found = distances(model, points, points);
   EXPECT_EQ(found.diagonal(), Vector::Zero(12));
@@ -307,7 +307,7 @@ TEST(Distances, are_a_metric) {
 }
 
 TEST(Distances, between_near_points_keep_their_digits) {
-  const Model model = fit(small_problem(), quick());
+  const Model model = fit(small_problem(), five_steps());
   const Matrix a = random_matrix(1, 5, 1);
   const Matrix step = random_matrix(1, 5, 2);
   const double whole = distances(model, a, a + step)(0, 0);
@@ -316,7 +316,7 @@ TEST(Distances, between_near_points_keep_their_digits) {
 }
 
 TEST(Distances, use_the_preprocessed_coordinates) {
-  Options options = quick();
+  Options options = five_steps();
   options.preprocess = Preprocess::zscore;
   Problem problem = small_problem();
   problem.source.points.col(1) *= 1e3;

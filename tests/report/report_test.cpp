@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 using test::contains;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
+using test::nan;
 
 Model small_model() {
   Options options;

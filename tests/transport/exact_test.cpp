@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "remblai/error.h"
-#include "remblai/io.h"
 #include "support.h"
+#include "transport/transport_fixture.h"
 
 namespace remblai {
 namespace {
@@ -43,12 +43,11 @@ TEST(Exact, DualityProvesTheOptimum) {
 }
 
 TEST(Exact, AgreesWithPot) {
-  const auto fixture = [](const std::string& name) {
-    return io::read_points(REMBLAI_TEST_DATA "/transport_" + name + ".npy");
-  };
-  const Matrix cost = fixture("cost");
-  const ExactPlan plan = exact_transport(cost, fixture("p").col(0), fixture("q").col(0));
-  EXPECT_LE((dense(plan, cost.rows(), cost.cols()) - fixture("exact")).lpNorm<1>(), 1e-10);
+  const Matrix cost = test::transport_fixture("cost");
+  const ExactPlan plan = exact_transport(cost, test::transport_fixture("p").col(0),
+                                         test::transport_fixture("q").col(0));
+  EXPECT_LE((dense(plan, cost.rows(), cost.cols()) - test::transport_fixture("exact")).lpNorm<1>(),
+            1e-10);
 }
 
 TEST(Exact, SmallAndDegenerate) {

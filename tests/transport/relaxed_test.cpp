@@ -4,18 +4,14 @@
 #include <cmath>
 
 #include "remblai/fit.h"
-#include "remblai/io.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
 #include "remblai/transport.h"
 #include "support.h"
+#include "transport/transport_fixture.h"
 
 namespace remblai {
 namespace {
-
-Matrix fixture(const std::string& name) {
-  return io::read_points(REMBLAI_TEST_DATA "/transport_" + name + ".npy");
-}
 
 double divergence(const Vector& sums, const Vector& weights) {
   double total = 0;
@@ -42,23 +38,23 @@ double primal(const Matrix& g, const Matrix& cost, const Vector& p, const Vector
 }
 
 TEST(Relaxed, AgreesWithPot) {
-  const Matrix cost = fixture("cost");
-  const Vector p = fixture("p").col(0), q = fixture("q").col(0);
-  const double lambda = fixture("lambda")(0);
+  const Matrix cost = test::transport_fixture("cost");
+  const Vector p = test::transport_fixture("p").col(0), q = test::transport_fixture("q").col(0);
+  const double lambda = test::transport_fixture("lambda")(0);
   const double tight = 1e-12;
   const TransportPlan both =
       transport(cost, 1.5 * p, 0.8 * q, lambda,
                 {.tolerance = tight, .relax_source = 0.3, .relax_target = 0.7});
   EXPECT_TRUE(both.result.converged);
-  EXPECT_LE((both.plan - fixture("relaxed_both")).lpNorm<1>(), 1e-9);
-  EXPECT_NEAR(both.result.mass, fixture("relaxed_both").sum(), 1e-9);
+  EXPECT_LE((both.plan - test::transport_fixture("relaxed_both")).lpNorm<1>(), 1e-9);
+  EXPECT_NEAR(both.result.mass, test::transport_fixture("relaxed_both").sum(), 1e-9);
   const TransportPlan rows =
       transport(cost, p, q, lambda, {.tolerance = tight, .relax_source = 0.3});
-  EXPECT_LE((rows.plan - fixture("relaxed_rows")).lpNorm<1>(), 1e-9);
+  EXPECT_LE((rows.plan - test::transport_fixture("relaxed_rows")).lpNorm<1>(), 1e-9);
   EXPECT_LE((rows.plan.colwise().sum().transpose() - q).lpNorm<1>(), 1e-11);
   const TransportPlan columns =
       transport(cost, p, q, lambda, {.tolerance = tight, .relax_target = 0.7});
-  EXPECT_LE((columns.plan - fixture("relaxed_columns")).lpNorm<1>(), 1e-9);
+  EXPECT_LE((columns.plan - test::transport_fixture("relaxed_columns")).lpNorm<1>(), 1e-9);
 }
 
 TEST(Relaxed, EverySolverMeetsItAtEveryRatioAndTheGapHolds) {

@@ -11,9 +11,9 @@
 
 #include "remblai/error.h"
 #include "remblai/exact.h"
-#include "remblai/io.h"
 #include "remblai/sample.h"
 #include "support.h"
+#include "transport/transport_fixture.h"
 
 namespace remblai {
 namespace {
@@ -26,10 +26,6 @@ Matrix random_cost(Index m, Index n, unsigned seed) {
   return test::random_matrix(m, n, seed).cwiseAbs2();
 }
 
-Matrix fixture(const std::string& name) {
-  return io::read_points(REMBLAI_TEST_DATA "/transport_" + name + ".npy");
-}
-
 double primal(const Matrix& plan, const Matrix& cost, double lambda) {
   const auto x_log_x = [](double x) { return x > 0 ? x * std::log(x) : 0.0; };
   return plan.cwiseProduct(cost).sum() + lambda * plan.unaryExpr(x_log_x).sum();
@@ -37,10 +33,11 @@ double primal(const Matrix& plan, const Matrix& cost, double lambda) {
 
 TEST(Transport, AgreesWithPot) {
   const TransportPlan mine =
-      transport(fixture("cost"), fixture("p").col(0), fixture("q").col(0), fixture("lambda")(0),
+      transport(test::transport_fixture("cost"), test::transport_fixture("p").col(0),
+                test::transport_fixture("q").col(0), test::transport_fixture("lambda")(0),
                 {.tolerance = 1e-13, .keep_going = {}});
   EXPECT_TRUE(mine.result.converged);
-  EXPECT_LE((mine.plan - fixture("plan")).lpNorm<1>(), 1e-11);
+  EXPECT_LE((mine.plan - test::transport_fixture("plan")).lpNorm<1>(), 1e-11);
 }
 
 TEST(Transport, ThePlanIsTheExponentialOfItsPotentials) {
