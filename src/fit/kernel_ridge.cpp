@@ -16,6 +16,9 @@ using linalg::Op;
 // The landmarks' own kernel may be singular to working precision, where two lie in one place.
 constexpr double jitter = 1e-10;
 
+// Of the kernel between points and landmarks.
+constexpr Index rows_at_a_time = 2048;
+
 }  // namespace
 
 std::vector<Index> even_sample(Index size, Index count) {
@@ -38,15 +41,13 @@ KernelRidge::KernelRidge(const Matrix& points, Index landmarks) : points_(points
     distances_ = squared_distances(points);
     return;
   }
-  places_ = even_sample(points.rows(), landmarks);
-  support_ = points(places_, Eigen::all);
-  distances_ = squared_distances(points, support_);
+  support_ = points(even_sample(points.rows(), landmarks), Eigen::all);
 }
 
 void KernelRidge::set_width(double width) {
-  if (width_ == 2 * width) {
+  if (support_.size() == 0 && width_ == 2 * width) {
     kernel_.array() *= kernel_.array();
-  } else {
+  } else if (support_.size() == 0) {
     kernel_ = distances_;
     gaussian(kernel_, width);
   }
@@ -79,33 +80,57 @@ KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, d
   return fit;
 }
 
+// The kernel between some rows of the points, from `first` on, and the landmarks.
+Matrix KernelRidge::landmark_kernel(Index first, Index count) const {
+  Matrix block = squared_distances(points_.middleRows(first, count), support_);
+  gaussian(block, width_);
+  return block;
+}
+
 // With features phi_i = L^-1 k(landmarks, u_i), L L' = k(landmarks, landmarks), it is a linear
 // regression: B = Phi' W Phi + smoothing I, f = Phi B^-1 Phi' W T. A point's leverage
-// h_i = w_i phi_i' B^-1 phi_i gives the value without it, T_i - (T_i - f_i)/(1 - h_i).
+// h_i = w_i phi_i' B^-1 phi_i gives the value without it, T_i - (T_i - f_i)/(1 - h_i). The kernel
+// is made twice, some rows at a time, so that memory does not grow with the number of points.
 KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
                                     Index judged) const {
-  Matrix own = kernel_(places_, Eigen::all);
+  const Index n = points_.rows(), size = support_.rows();
+  Matrix own = squared_distances(support_), root, lower;
+  gaussian(own, width_);
   own.diagonal().array() += jitter;
-  Matrix root, lower;
   KernelFit fit;
   if (!linalg::cholesky(own, root)) return fit;
-  const Matrix features = linalg::solve_lower(root, kernel_.transpose());  // one column a point
-  const Matrix weighted = features * weights.asDiagonal();
-  Matrix normal = linalg::multiply(weighted, features, Op::none, Op::transpose);
-  normal.diagonal().array() += smoothing;
+  Matrix normal = smoothing * Matrix::Identity(size, size);
+  Matrix right = Matrix::Zero(size, targets.cols());
+  double reached = 0;
+  for (Index first = 0; first < n; first += rows_at_a_time) {
+    const Index count = std::min(rows_at_a_time, n - first);
+    Matrix features = linalg::solve_lower(root, landmark_kernel(first, count).transpose());
+    reached += features.squaredNorm();
+    features *= weights.segment(first, count).cwiseSqrt().asDiagonal();
+    normal += linalg::gram_of_rows(features);
+    right += linalg::multiply(features, weights.segment(first, count).cwiseSqrt().asDiagonal() *
+                                            targets.middleRows(first, count));
+  }
+  fit.missed = std::max(0.0, 1 - reached / static_cast<double>(n));
   if (!linalg::cholesky(normal, lower)) return fit;
-  const Matrix right = linalg::multiply(weighted, targets);
   const Matrix beta = linalg::solve_lower(lower, linalg::solve_lower(lower, right), Op::transpose);
   fit.coefficients = linalg::solve_lower(root, beta, Op::transpose);
-  const Matrix own_features = features.rightCols(judged);
-  const Matrix values = linalg::multiply(own_features, beta, Op::transpose);
-  const Vector leverage =
-      weights.tail(judged).array() *
-      linalg::solve_lower(lower, own_features).colwise().squaredNorm().transpose().array();
-  const Vector rest = (1 - leverage.array()).max(1e-12);
-  const Matrix residual = targets.bottomRows(judged) - values;
-  fit.left_out = targets.bottomRows(judged) - rest.cwiseInverse().asDiagonal() * residual;
-  fit.missed = std::max(0.0, 1 - features.colwise().squaredNorm().mean());
+
+  // h_i = w_i |(L M)^-1 k_i|^2 with B = M M'.
+  const Matrix both = linalg::multiply(root, lower);
+  fit.left_out.resize(judged, targets.cols());
+  for (Index first = n - judged; first < n; first += rows_at_a_time) {
+    const Index count = std::min(rows_at_a_time, n - first);
+    const Matrix kernel = landmark_kernel(first, count);
+    const Vector leverage =
+        weights.segment(first, count).array() *
+        linalg::solve_lower(both, kernel.transpose()).colwise().squaredNorm().transpose().array();
+    const Vector rest = (1 - leverage.array()).max(1e-12);
+    const auto wanted = targets.middleRows(first, count);
+    fit.left_out.middleRows(first - n + judged, count) =
+        wanted -
+        rest.cwiseInverse().asDiagonal() * (wanted - linalg::multiply(kernel, fit.coefficients));
+  }
   return fit;
 }
 

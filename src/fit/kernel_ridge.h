@@ -18,7 +18,8 @@ struct KernelFit {
 
 /// The systems of one set of points. Up to `landmarks` points they are solved exactly, by a
 /// Cholesky factorisation: O(n^3 / 3) for each fit. Beyond, so many of the points, drawn evenly,
-/// stand for all (Nystrom): f is then a sum over these alone, O(n landmarks^2).
+/// stand for all (Nystrom): f is then a sum over these alone, in O(n landmarks^2) time and
+/// O(landmarks^2) memory.
 class KernelRidge {
  public:
   /// `points` must outlive it.
@@ -39,11 +40,11 @@ class KernelRidge {
   KernelFit landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
                          Index judged) const;
 
+  Matrix landmark_kernel(Index first, Index count) const;
+
   const Matrix& points_;
-  Matrix support_;    // landmarks; empty: all points
-  Matrix distances_;  // of all points to the support
-  Matrix kernel_;
-  std::vector<Index> places_;  // of the landmarks
+  Matrix support_;             // landmarks; empty: all points
+  Matrix distances_, kernel_;  // among all points; empty where there are landmarks
   double width_ = 0;
 };
 
