@@ -95,27 +95,17 @@ EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliabil
   return found;
 }
 
-// The kernel means are compared in the metric D^1/2, D being the prior `spread`.
-std::optional<ClassStep::Comparison> ClassStep::comparison(const MetricLearner& metric) const {
-  const bool at_hand = metric.learns() && options_.prior == PriorChoice::spread;
-  const linalg::Spectrum spectrum =
-      linalg::eigh(at_hand ? metric.prior().inside : spread_matrix(space_, 0.01).inside);
-  if (!spectrum.ok) return std::nullopt;
-  const Matrix factor = spectrum.values.cwiseMax(0).array().pow(0.25).matrix().asDiagonal() *
-                        spectrum.vectors.transpose();
-  const auto seen = [&](const Matrix& points) {
-    return linalg::multiply(points, factor, linalg::Op::none, linalg::Op::transpose);
-  };
-  const Matrix shift = seen(translation());
-  return Comparison{Discrepancy(seen(space_.x), seen(space_.z), problem_.q), shift.row(0)};
-}
-
-// Bold shares are those of maximum likelihood. They are trusted where they explain the target
-// completely, the weighted source being as near to it as two samples of one distribution are, and
-// the classifier is sure of the source. Elsewhere they have to be nearer by that margin.
-double ClassStep::handicap(const Judgement& judgement, double discrepancy) const {
+// What is added to the discrepancy of an explanation before it is compared. Two samples of one
+// distribution differ by about `margin`, and by much less than that where the diagonals are left
+// out: a translation is assumed unless the source is nearer without one by a quarter of it. Bold
+// shares are those of maximum likelihood. They are trusted where they explain the target
+// completely, the weighted source being as near to it as two samples are, and the classifier is
+// sure of the source. Elsewhere they have to be nearer by the margin.
+double ClassStep::handicap(const Explanation& explanation, double left_out,
+                           double discrepancy) const {
   const double margin = 1 / problem_.source_count + 1 / problem_.target_count;
-  return judgement.left_out >= sure_of_source && discrepancy < margin ? 0 : margin;
+  const bool trusted = explanation.cautious || (left_out >= sure_of_source && discrepancy < margin);
+  return (explanation.translated ? 0 : margin / 4) + (trusted ? 0 : margin);
 }
 
 void ClassStep::explain(const MetricLearner& metric) {
@@ -126,8 +116,9 @@ void ClassStep::explain(const MetricLearner& metric) {
   if (options.translation != Translation::no) translations.push_back(true);
   if (shares_known || options.caution != Caution::bold) cautions.push_back(true);
   if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
-  std::optional<Comparison> compare;
-  if (translations.size() * cautions.size() > 1) compare = comparison(metric);
+  std::optional<Discrepancy> compare;
+  if (translations.size() * cautions.size() > 1)
+    compare.emplace(metric.x(), metric.z(), problem_.p, problem_.q);
 
   const Eigen::RowVectorXd embedded_shift = metric.embed(translation()).row(0);
   double nearest = std::numeric_limits<double>::infinity();
@@ -142,14 +133,15 @@ void ClassStep::explain(const MetricLearner& metric) {
       weights.push_back(row_sums());
     }
     std::vector<double> distances(cautions.size(), 0.0);
-    if (compare) distances = (*compare)(translate, problem_.p, weights);
+    if (compare) distances = (*compare)(translate, weights);
     bool better = false;
     for (std::size_t c = 0; c < cautions.size(); ++c) {
       if (compare) discrepancies_[2 * translate + !cautions[c]] = distances[c];
-      const double distance = distances[c] + (cautions[c] ? 0 : handicap(judgement, distances[c]));
+      const Explanation candidate{translate, cautions[c]};
+      const double distance = distances[c] + handicap(candidate, judgement.left_out, distances[c]);
       if (!(distance < nearest)) continue;
       nearest = distance;
-      explanation_ = {translate, cautions[c]};
+      explanation_ = candidate;
       better = true;
     }
     if (better) first_ = std::move(judgement);

@@ -68,18 +68,7 @@ class ClassStep {
     bool translated = false;
     bool cautious = true;
   };
-  // How near the weighted source is to the target, with or without the translation.
-  struct Comparison {
-    Discrepancy discrepancy;
-    Eigen::RowVectorXd shift;
-
-    std::vector<double> operator()(bool translate, const Vector& p,
-                                   const std::vector<Vector>& weights) const {
-      return discrepancy(translate ? shift : Eigen::RowVectorXd::Zero(shift.size()), p, weights);
-    }
-  };
-  std::optional<Comparison> comparison(const MetricLearner& metric) const;
-  double handicap(const Judgement& judgement, double discrepancy) const;
+  double handicap(const Explanation& explanation, double left_out, double discrepancy) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
   Matrix translation() const;            // from the mean of the source to that of the target, 1 x r

@@ -18,32 +18,35 @@ double mean_within(const Matrix& kernel, const Vector& weights) {
   return same < 1 - 1e-12 ? (weights.dot(kernel * weights) - same) / (1 - same) : 1;
 }
 
-}  // namespace
-
-Discrepancy::Discrepancy(const Matrix& x, const Matrix& z, const Vector& q)
-    : rows_(even_sample(x.rows(), most_compared)), columns_(even_sample(z.rows(), most_compared)) {
-  x_ = x(rows_, Eigen::all);
-  z_ = z(columns_, Eigen::all);
-  q_ = normalised(q, columns_);
-  within_x_ = squared_distances(x_);
-  within_z_ = squared_distances(z_);
+Matrix kernel(Matrix distances, double width) {
+  gaussian(distances, width);
+  return distances;
 }
 
-std::vector<double> Discrepancy::operator()(const Eigen::RowVectorXd& shift, const Vector& p,
+}  // namespace
+
+Discrepancy::Discrepancy(const Matrix& x, const Matrix& z, const Vector& p, const Vector& q)
+    : rows_(even_sample(x.rows(), most_compared)),
+      columns_(even_sample(z.rows(), most_compared)),
+      z_(z(columns_, Eigen::all)),
+      shift_(q.transpose() * z - p.transpose() * x),
+      q_(normalised(q, columns_)) {
+  x_ = x(rows_, Eigen::all).rowwise() + shift_;
+  const double mean = normalised(p, rows_).dot(squared_distances(x_, z_) * q_);
+  if (mean > 0) width_ = 0.8 * mean;
+  within_source_ = kernel(squared_distances(x_), width_);
+  within_target_ = mean_within(kernel(squared_distances(z_), width_), q_);
+}
+
+std::vector<double> Discrepancy::operator()(bool translated,
                                             const std::vector<Vector>& weights) const {
-  Matrix across = squared_distances(x_.rowwise() + shift, z_);
-  const double mean = normalised(p, rows_).dot(across * q_);
-  const double width = mean > 0 ? 0.8 * mean : 1;
-  Matrix within_x = within_x_, within_z = within_z_;
-  gaussian(across, width);
-  gaussian(within_x, width);
-  gaussian(within_z, width);
-  const Vector towards = across * q_;
-  const double target = mean_within(within_z, q_);
+  const Matrix across =
+      translated ? squared_distances(x_, z_) : squared_distances(x_.rowwise() - shift_, z_);
+  const Vector towards = kernel(across, width_) * q_;
   std::vector<double> values;
   for (const Vector& all : weights) {
     const Vector w = normalised(all, rows_);
-    values.push_back(mean_within(within_x, w) + target - 2 * w.dot(towards));
+    values.push_back(mean_within(within_source_, w) + within_target_ - 2 * w.dot(towards));
   }
   return values;
 }
