@@ -95,17 +95,30 @@ EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliabil
   return found;
 }
 
-// What is added to the discrepancy of an explanation before it is compared. Two samples of one
-// distribution differ by about `margin`, and by much less than that where the diagonals are left
-// out: a translation is assumed unless the source is nearer without one by a quarter of it. Bold
-// shares are those of maximum likelihood. They are trusted where they explain the target
-// completely, the weighted source being as near to it as two samples are, and the classifier is
-// sure of the source. Elsewhere they have to be nearer by the margin.
-double ClassStep::handicap(const Explanation& explanation, double left_out,
-                           double discrepancy) const {
+// By how much shares differ from those of the source, beside what a sample of the target would by
+// chance: Pearson's statistic over four standard deviations above its mean.
+double ClassStep::share_change(const Vector& shares) const {
+  const double statistic =
+      problem_.target_count *
+      (shares - problem_.shares).cwiseAbs2().cwiseQuotient(problem_.shares).sum();
+  const double freedom = static_cast<double>(problem_.class_count() - 1);
+  return statistic / (freedom + 4 * std::sqrt(2 * freedom));
+}
+
+// What is added to the discrepancy of an explanation before it is compared, in units of `margin`,
+// which is about what two samples of one distribution differ by. Where the data cannot tell, a
+// translation does less harm: the source has to be nearer without one by a quarter. It is the other
+// way round where a translation hides a change of the shares, whose means it moves onto each other:
+// then it fits the better by chance, and has to be nearer by a half. Bold shares are those of
+// maximum likelihood. They are trusted where they explain the target completely, the weighted
+// source being as near to it as two samples are, and the classifier is sure of the source.
+// Elsewhere they have to be nearer by the margin.
+double ClassStep::handicap(const Candidate& candidate, bool hides_change) const {
   const double margin = 1 / problem_.source_count + 1 / problem_.target_count;
-  const bool trusted = explanation.cautious || (left_out >= sure_of_source && discrepancy < margin);
-  return (explanation.translated ? 0 : margin / 4) + (trusted ? 0 : margin);
+  const bool trusted = candidate.cautious ||
+                       (candidate.left_out >= sure_of_source && candidate.discrepancy < margin);
+  const double doubt = candidate.translated ? (hides_change ? 0.5 : 0) : (hides_change ? 0 : 0.25);
+  return margin * (doubt + (trusted ? 0 : 1));
 }
 
 void ClassStep::explain(const MetricLearner& metric) {
@@ -121,31 +134,37 @@ void ClassStep::explain(const MetricLearner& metric) {
     compare.emplace(metric.x(), metric.z(), problem_.p, problem_.q);
 
   const Eigen::RowVectorXd embedded_shift = metric.embed(translation()).row(0);
-  double nearest = std::numeric_limits<double>::infinity();
+  std::vector<Candidate> candidates;
+  Judgement judgements[2];     // without and with a translation
+  double changes[2] = {0, 0};  // of the shares
   for (const bool translate : translations) {
-    Judgement judgement =
-        translate ? judge(problem_, metric.x().rowwise() + embedded_shift, metric.z(), options)
-                  : judge(problem_, metric.x(), metric.z(), options);
+    Judgement& judgement = judgements[translate];
+    judgement = translate
+                    ? judge(problem_, metric.x().rowwise() + embedded_shift, metric.z(), options)
+                    : judge(problem_, metric.x(), metric.z(), options);
     const double reliability = std::min(judgement.left_out, judgement.round_trip);
     std::vector<Vector> weights;
     for (const bool cautious : cautions) {
       shares_ = shares_of(judgement, reliability, cautious);
       weights.push_back(row_sums());
+      if (cautious) changes[translate] = share_change(shares_.shares);
     }
     std::vector<double> distances(cautions.size(), 0.0);
     if (compare) distances = (*compare)(translate, weights);
-    bool better = false;
     for (std::size_t c = 0; c < cautions.size(); ++c) {
       if (compare) discrepancies_[2 * translate + !cautions[c]] = distances[c];
-      const Explanation candidate{translate, cautions[c]};
-      const double distance = distances[c] + handicap(candidate, judgement.left_out, distances[c]);
-      if (!(distance < nearest)) continue;
-      nearest = distance;
-      explanation_ = candidate;
-      better = true;
+      candidates.push_back({translate, cautions[c], distances[c], judgement.left_out});
     }
-    if (better) first_ = std::move(judgement);
   }
+  const bool hides_change = changes[0] > 1 && changes[1] < changes[0] / 2;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates) {
+    const double distance = candidate.discrepancy + handicap(candidate, hides_change);
+    if (!(distance < nearest)) continue;
+    nearest = distance;
+    explanation_ = {candidate.translated, candidate.cautious};
+  }
+  first_ = std::move(judgements[explanation_.translated]);
   step_ = Matrix::Zero(problem_.class_count(), space_.rank());
   if (explanation_.translated) step_.rowwise() += translation().row(0);
   explained_ = space_.x + problem_.members * step_;

@@ -68,7 +68,12 @@ class ClassStep {
     bool translated = false;
     bool cautious = true;
   };
-  double handicap(const Explanation& explanation, double left_out, double discrepancy) const;
+  struct Candidate {
+    bool translated, cautious;
+    double discrepancy, left_out;
+  };
+  double share_change(const Vector& shares) const;
+  double handicap(const Candidate& candidate, bool hides_change) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
   Matrix translation() const;            // from the mean of the source to that of the target, 1 x r
