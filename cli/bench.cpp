@@ -46,7 +46,9 @@ Timing time_transport(const Arguments& arguments, const Matrix& cost, int thread
   options.keep_going = [](int, double) { return !Interrupt::requested(); };
   for (int round = 0; round < arguments.repeat && !timing.result.stopped; ++round) {
     Transport problem(uniform(cost.rows()), uniform(cost.cols()),
-                      {.threads = threads, .precision = arguments.options.resources.precision});
+                      {.threads = threads,
+                       .precision = arguments.options.resources.precision,
+                       .device = arguments.options.resources.device});
     problem.set_cost(cost);
     const Stopwatch watch;
     timing.result = problem.solve(arguments.options.lambda, options);
@@ -67,6 +69,7 @@ Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const 
           {"threads", threads},
           {"solver", name(arguments.options.solver)},
           {"precision", name(arguments.options.resources.precision)},
+          {"device", name(arguments.options.resources.device)},
           {"seconds", timing.best()},
           {"all_seconds", timing.seconds},
           {"iterations",
@@ -128,6 +131,7 @@ int run(const Arguments& arguments) {
 void add_bench(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->options.resources.threads = 1;
+  arguments->options.resources.device = Device::cpu;
   CLI::App& command = *app.add_subcommand("bench", "time one transport problem");
   command.footer(
       "Weights are uniform. Reading the file is not timed; making the kernel, solving, and the "
@@ -138,7 +142,7 @@ void add_bench(CLI::App& app, Action& action) {
            "potentials f and g: the plan is exp((f_i + g_j - c_ij)/lambda)");
   arguments->options.lambda = 0;  // required
   add_options(command, arguments->options,
-              {"lambda", "tolerance", "solver", "precision", "threads"});
+              {"lambda", "tolerance", "solver", "precision", "device", "threads"});
   command.get_option("--lambda")
       ->description("entropy weight, in units of the cost")
       ->default_str("")

@@ -10,9 +10,11 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "remblai/devices.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
+#include "remblai/threads.h"
 
 namespace remblai::cli {
 namespace {
@@ -238,16 +240,36 @@ int run(const std::string& file) {
   return Exit::success;
 }
 
+int list_devices() {
+  fmt::print("cpu       {} cores\n", thread_count(0));
+  int number = 0;
+  for (const Gpu& gpu : gpus()) {
+    const std::string called = number == 0 ? "cuda" : fmt::format("cuda:{}", number);
+    fmt::print("{:<9} {}, {:.0f} GiB of memory, {:.0f} free, compute capability {}\n", called,
+               gpu.name, gpu.memory / 0x1p30, gpu.free / 0x1p30, gpu.architecture);
+    ++number;
+  }
+  if (number == 0) fmt::print("no GPU    {}\n", why_no_gpu());
+  return Exit::success;
+}
+
 }  // namespace
 
 void add_info(CLI::App& app, Action& action) {
   const auto file = std::make_shared<std::string>();
-  CLI::App& command = *app.add_subcommand("info", "say what a data or model file holds");
-  command.add_option("FILE", *file, "data or model; FILE:NAME for one array or column")
-      ->type_name("FILE")
-      ->required();
+  const auto devices = std::make_shared<bool>(false);
+  CLI::App& command = *app.add_subcommand(
+      "info", "say what a data or model file holds, or which devices there are");
+  CLI::Option* name =
+      command.add_option("FILE", *file, "data or model; FILE:NAME for one array or column")
+          ->type_name("FILE");
+  CLI::Option* flag = command.add_flag("--devices", *devices, "list what --device may be here");
+  name->excludes(flag);
   add_help(command);
-  command.callback([file, &action] { action = [file] { return run(*file); }; });
+  command.callback([file, devices, &action] {
+    if (file->empty() && !*devices) throw CLI::RequiredError("FILE or --devices");
+    action = [file, devices] { return *devices ? list_devices() : run(*file); };
+  });
 }
 
 }  // namespace remblai::cli

@@ -120,6 +120,7 @@ add_executable(
   tests/report/report_test.cpp
   tests/transport/anderson_test.cpp
   tests/transport/concurrency_test.cpp
+  tests/transport/cuda/kernel_cuda_test.cpp
   tests/transport/exact_test.cpp
   tests/transport/ground_cost_test.cpp
   tests/transport/kernel_test.cpp

@@ -22,8 +22,9 @@ using namespace nb::literals;
 
 nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn& q, double lambda,
                          double tolerance, int max_passes, const std::string& solver,
-                         const std::string& precision, int threads, double relax_source,
-                         double relax_target, const std::optional<VectorIn>& start) {
+                         const std::string& precision, int threads, const std::string& device,
+                         double relax_source, double relax_target,
+                         const std::optional<VectorIn>& start) {
   Resources{.threads = threads}.validate();
   if (max_passes < 1)
     throw Error(
@@ -35,7 +36,8 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
   options.relax_source = relax_source;
   options.relax_target = relax_target;
   const Resources resources{.threads = thread_count(threads),
-                            .precision = precision_from(precision)};
+                            .precision = precision_from(precision),
+                            .device = device_from(device)};
   Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();
   options.keep_going = [&](int, double) {
@@ -86,9 +88,9 @@ void bind_transport(nb::module_& core) {
   core.def("transport", solve_transport, "cost"_a, "p"_a, "q"_a, "lambda_"_a, nb::kw_only(),
            "tolerance"_a = defaults.tolerance, "max_passes"_a = defaults.max_passes,
            "solver"_a = text(defaults.solver), "precision"_a = text(resources.precision),
-           "threads"_a = resources.threads, "relax_source"_a = defaults.relax_source,
-           "relax_target"_a = defaults.relax_target, "start"_a = nb::none(),
-           "entropic transport for one cost matrix");
+           "threads"_a = resources.threads, "device"_a = text(resources.device),
+           "relax_source"_a = defaults.relax_source, "relax_target"_a = defaults.relax_target,
+           "start"_a = nb::none(), "entropic transport for one cost matrix");
   core.def("exact", solve_exact, "cost"_a, "p"_a, "q"_a, "exact transport for one cost matrix");
 }
 

@@ -12,6 +12,7 @@
 
 #include "arrays.h"
 #include "options.h"
+#include "remblai/devices.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/sample.h"
@@ -72,5 +73,14 @@ NB_MODULE(_core, core) {
         unlocked([&] { remblai::io::write_text(path.string(), text); });
       },
       "path"_a, "text"_a, "writes a file under a temporary name, then renames it");
+  core.def(
+      "devices",
+      [] {
+        std::vector<std::string> all{"cpu"};
+        for (std::size_t count = remblai::gpus().size(); all.size() <= count;)
+          all.push_back(all.size() == 1 ? "cuda" : "cuda:" + std::to_string(all.size() - 1));
+        return all;
+      },
+      "what `device=` may be on this machine, the processor first");
   core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");
 }

@@ -232,5 +232,8 @@ SolverChoice solver_from(const std::string& name) {
 Precision precision_from(const std::string& name) {
   return enum_from<Precision>("precision", nb::str(name.c_str()));
 }
+Device device_from(const std::string& name) {
+  return enum_from<Device>("device", nb::str(name.c_str()));
+}
 
 }  // namespace remblai::python

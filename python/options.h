@@ -52,5 +52,6 @@ nb::list describe_prediction();  ///< of a prediction
 /// The value of an enum by its name. Throws Error with the names there are.
 SolverChoice solver_from(const std::string& name);
 Precision precision_from(const std::string& name);
+Device device_from(const std::string& name);
 
 }  // namespace remblai::python

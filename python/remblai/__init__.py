@@ -11,7 +11,7 @@ and `exact` solve one transport problem, `remblai.spd` has the geometry of posit
 from typing import Any
 
 from . import spd
-from ._core import ClassModel, Model, mnist_sample
+from ._core import ClassModel, Model, devices, mnist_sample
 from ._core import version as __version__
 from ._estimators import GroundMetricClassifier, GroundMetricTransport
 from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "Score",
     "__version__",
+    "devices",
     "evaluate",
     "exact",
     "fit",

@@ -30,7 +30,8 @@ NAMES = {
 }
 #: Options that keep their name.
 SAME = (
-    "method", "prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "acceleration",
+    "method", "prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "device",
+    "acceleration",
     "opinion", "smoothing", "kernel_width", "share_prior", "translation", "caution",
     "target_shares", "landmarks", "seed",
 )  # fmt: skip
@@ -91,6 +92,9 @@ PARAMETERS = """
     landmarks : int
         Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for
         all.
+    device : {"auto", "cpu", "cuda", "cuda:1", ...}
+        Where plans are made: `remblai.devices()` lists what there is. "auto" takes a GPU where there
+        is one and the problem is large enough.
     solver, precision, acceleration, seed
         As in the command line: see `remblai.options()`.
     n_threads : int

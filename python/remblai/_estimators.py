@@ -69,6 +69,7 @@ class GroundMetricTransport(GroundMetric):
         landmarks: int = DEFAULTS["landmarks"],
         solver: str = DEFAULTS["solver"],
         precision: str = DEFAULTS["precision"],
+        device: str = DEFAULTS["device"],
         acceleration: str = DEFAULTS["acceleration"],
         seed: int = DEFAULTS["seed"],
         n_threads: int = DEFAULTS["threads"],
@@ -100,6 +101,7 @@ class GroundMetricTransport(GroundMetric):
         self.landmarks = landmarks
         self.solver = solver
         self.precision = precision
+        self.device = device
         self.acceleration = acceleration
         self.seed = seed
         self.n_threads = n_threads
@@ -313,6 +315,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         landmarks: int = DEFAULTS["landmarks"],
         solver: str = DEFAULTS["solver"],
         precision: str = DEFAULTS["precision"],
+        device: str = DEFAULTS["device"],
         acceleration: str = DEFAULTS["acceleration"],
         seed: int = DEFAULTS["seed"],
         n_threads: int = DEFAULTS["threads"],
@@ -346,6 +349,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.landmarks = landmarks
         self.solver = solver
         self.precision = precision
+        self.device = device
         self.acceleration = acceleration
         self.seed = seed
         self.n_threads = n_threads

@@ -194,7 +194,8 @@ def transport(
     **keywords: Any,
 ) -> Plan:
     """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones. lambda_ is
-    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision, threads.
+    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision,
+    threads, device.
 
     `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in units of
     the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used as they are.
@@ -203,7 +204,10 @@ def transport(
         raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
     _checks.require_known(
         keywords,
-        ["tolerance", "max_passes", "solver", "precision", "threads", "relax_source", "relax_target"],
+        [
+            "tolerance", "max_passes", "solver", "precision", "threads", "device", "relax_source",
+            "relax_target",
+        ],  # fmt: skip
     )
     found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:

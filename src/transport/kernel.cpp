@@ -1,6 +1,13 @@
 // Row rules, and the choice of a kernel for given resources.
 #include "transport/kernel.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "remblai/devices.h"
+#include "remblai/error.h"
+#include "transport/cuda/kernel_cuda.h"
 #include "transport/kernel_cpu.h"
 
 namespace remblai {
@@ -25,8 +32,42 @@ double RowRule::operator()(Index i, double product) const {
   return (*factors_)[i] = marginal_->factor(i, product, (*u_)[i], power_);
 }
 
-std::unique_ptr<Kernel> make_kernel(const Resources& resources) {
-  return make_cpu_kernel(resources);
+RowRule::Kind RowRule::kind() const {
+  if (weights_) return Kind::weigh;
+  return marginal_->is_exact() ? Kind::meet_exact : Kind::meet_relaxed;
+}
+
+const Vector& RowRule::weights() const {
+  return weights_ ? *weights_ : marginal_->weights();
+}
+
+double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows) {
+  const Vector exponents = rows - s * cost.column(j);
+  const double top = exponents.maxCoeff();
+  const auto power = [&](double x) { return std::exp2(x - top); };
+  return top + std::log2(exponents.unaryExpr(power).sum());
+}
+
+namespace {
+
+// Below this many entries a pass is shorter than the way to the GPU and back.
+constexpr double worth_a_gpu = 1e6;
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n) {
+  const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
+  const bool any = resources.device == Device::automatic;
+  if (resources.device == Device::cpu || (any && !large)) return make_cpu_kernel(resources);
+  const int number = any ? 0 : static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
+  const auto count = static_cast<int>(gpus().size());
+  if (number < count) return make_cuda_kernel(resources, number);
+  if (any) return make_cpu_kernel(resources);
+  throw Error({.field = "device",
+               .value = std::string(names(Device{})[static_cast<std::size_t>(resources.device)]),
+               .problem = count == 0 ? why_no_gpu()
+                                     : fmt::format("there are {} GPUs, counted from 0", count),
+               .remedy = "give the $device cpu or auto"});
 }
 
 }  // namespace remblai

@@ -24,6 +24,14 @@ class RowRule {
 
   double operator()(Index i, double product) const;
 
+  // The rule as data, for a device that applies it to all rows by itself.
+  enum class Kind { weigh, meet_exact, meet_relaxed };
+  Kind kind() const;
+  const Vector& weights() const;  ///< of the rule or of its marginal
+  double power() const { return power_; }
+  const Vector* u() const { return u_; }        ///< where a marginal is to be met
+  Vector* factors() const { return factors_; }  ///< the same
+
  private:
   const Vector* weights_ = nullptr;
   const Marginal* marginal_ = nullptr;
@@ -95,7 +103,11 @@ class Kernel {
   mutable PassCounts counts_;
 };
 
-/// The kernel for these resources.
-std::unique_ptr<Kernel> make_kernel(const Resources& resources);
+/// log2 sum_i 2^(rows_i - s c_ij) for one column, on the processor.
+double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows);
+
+/// The kernel for these resources and m x n entries. Throws Error where a GPU is asked for that
+/// there is not.
+std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n);
 
 }  // namespace remblai

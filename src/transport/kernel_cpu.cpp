@@ -315,10 +315,7 @@ Matrix CpuKernel<T>::matrix() const {
 
 template <class T>
 double CpuKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
-  const Vector exponents = rows - scale_ / entries_.unit() * cost_->column(j);
-  const double top = exponents.maxCoeff();
-  const auto power = [&](double x) { return std::exp2(x - top); };
-  return top + std::log2(exponents.unaryExpr(power).sum());
+  return remblai::log2_column_sum(*cost_, scale_ / entries_.unit(), j, rows);
 }
 
 template <class T>

@@ -91,7 +91,7 @@ Transport::Transport(Vector p, Vector q, const Resources& resources)
   state_->q = std::move(q);
   state_->resources = resources;
   state_->resources.threads = thread_count(resources.threads);
-  state_->kernel = make_kernel(state_->resources);
+  state_->kernel = make_kernel(state_->resources, state_->p.size(), state_->q.size());
 }
 
 Transport::~Transport() = default;

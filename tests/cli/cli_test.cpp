@@ -129,7 +129,8 @@ TEST_F(Cli, UnknownNamesAreToldWithTheNearest) {
   expect_refused({"adapt", "--sorce", "x"}, {"unknown option '--sorce'", "'--source'"});
   expect_refused({"fit", "--lamda=1"}, {"unknown option '--lamda'", "'--lambda'"});
   expect_refused({"fit", "-x"}, {"unknown option '-x'"});
-  expect_refused({"info"}, {"FILE is required"});
+  expect_refused({"info"}, {"FILE or --devices is required"});
+  expect_refused({"info", "a.npy", "--devices"}, {"--devices"});
   expect_refused({"info", "a.npy", "b.npy"}, {"unexpected 'b.npy'"});
 }
 

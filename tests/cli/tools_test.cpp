@@ -163,6 +163,16 @@ TEST_F(Tools, InfoDescribesAModel) {
   }
 }
 
+TEST_F(Tools, InfoListsTheDevices) {
+  const Finished result = run({"info", "--devices"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("cpu ")) << result.out;
+  // Either a GPU or why there is none.
+  EXPECT_NE(result.out.find("cuda ") == std::string::npos,
+            result.out.find("no GPU ") == std::string::npos)
+      << result.out;
+}
+
 TEST_F(Tools, InfoDescribesData) {
   const auto info = [](const std::string& file) {
     const Finished result = run({"info", file});

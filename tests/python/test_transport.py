@@ -138,3 +138,19 @@ def test_relaxed_sums_are_those_of_pot():
     assert model.plan().sum() < 1
     with pytest.raises(ValueError, match="relax_source"):
         remblai.transport(cost, p, q, lambda_=0.05, relax_source=-1)
+
+
+def test_devices():
+    devices = remblai.devices()
+    assert devices[0] == "cpu"
+    cost = np.random.default_rng(0).uniform(size=(5, 7))
+    on_cpu = remblai.transport(cost, lambda_=0.3, device="cpu").plan
+    np.testing.assert_array_equal(remblai.transport(cost, lambda_=0.3).plan, on_cpu)
+    with pytest.raises(ValueError, match="device"):
+        remblai.transport(cost, lambda_=0.3, device="tpu")
+    if len(devices) == 1:
+        with pytest.raises(ValueError, match="device.*cuda.*cpu"):
+            remblai.transport(cost, lambda_=0.3, device="cuda")
+    else:
+        np.testing.assert_allclose(
+            remblai.transport(cost, lambda_=0.3, device="cuda").plan, on_cpu, atol=1e-9)

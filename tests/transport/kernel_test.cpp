@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "remblai/devices.h"
 #include "support.h"
 
 namespace remblai {
@@ -15,13 +16,20 @@ struct Case {
   Precision precision;
   double memory;  // GiB
   double error;   // relative, of a sum
+  Device device = Device::cpu;
 };
 
 class EveryKernel : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (GetParam().device != Device::cpu && gpus().empty()) GTEST_SKIP() << why_no_gpu();
+  }
   std::unique_ptr<Kernel> kernel() const {
-    return make_kernel(
-        {.threads = 2, .memory = GetParam().memory, .precision = GetParam().precision});
+    return make_kernel({.threads = 2,
+                        .memory = GetParam().memory,
+                        .precision = GetParam().precision,
+                        .device = GetParam().device},
+                       70, 50);
   }
   double error(const Matrix& truth) const {
     return GetParam().error * (1 + truth.cwiseAbs().maxCoeff());
@@ -87,8 +95,8 @@ TEST_P(EveryKernel, APreconditionerInvertsWhatItFactorised) {
   const auto k = kernel();
   k->use(cost);
   k->fix(lambda, Vector::Zero(70), Vector::Zero(50));
-  if (GetParam().memory < 1e-3) {
-    EXPECT_EQ(k->most_factored(), 0);  // there is nothing stored to make it from
+  if (GetParam().memory < 1e-3 || GetParam().device != Device::cpu) {
+    EXPECT_EQ(k->most_factored(), 0);  // there is nothing stored to make it from, or no code for it
     return;
   }
   ASSERT_GE(k->most_factored(), 50);
@@ -125,14 +133,21 @@ TEST_P(EveryKernel, TakesOneCostAfterAnother) {
   check(cost);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kernel, EveryKernel,
-    testing::Values(Case{Precision::float64, 1, 1e-13}, Case{Precision::float64, 1e-9, 1e-13},
-                    Case{Precision::float32, 1, 2e-6}, Case{Precision::float32, 1e-9, 2e-6}),
-    [](const auto& tested) {
-      const Case& c = tested.param;
-      return std::string(name(c.precision)) + (c.memory < 1e-3 ? "Made" : "Stored");
-    });
+INSTANTIATE_TEST_SUITE_P(Kernel, EveryKernel,
+                         testing::Values(Case{Precision::float64, 1, 1e-13},
+                                         Case{Precision::float64, 1e-9, 1e-13},
+                                         Case{Precision::float32, 1, 2e-6},
+                                         Case{Precision::float32, 1e-9, 2e-6},
+                                         Case{Precision::float64, 1, 1e-13, Device::cuda},
+                                         Case{Precision::float64, 1e-9, 1e-13, Device::cuda},
+                                         Case{Precision::float32, 1, 2e-6, Device::cuda},
+                                         Case{Precision::float32, 1e-9, 2e-6, Device::cuda}),
+                         [](const auto& tested) {
+                           const Case& c = tested.param;
+                           return std::string(name(c.precision)) +
+                                  (c.memory < 1e-3 ? "Made" : "Stored") +
+                                  (c.device == Device::cpu ? "" : "OnGpu");
+                         });
 
 }  // namespace
 }  // namespace remblai

@@ -22,7 +22,8 @@ TEST(Marginal, FactorsMeetWhatIsWanted) {
   const Vector sums = test::random_weights(6, 2), shifts = test::random_matrix(6, 1, 3).col(0);
   for (const Marginal& side : both_rules()) {
     const Vector factors = side.factors(sums, shifts, entropy_weight);
-    const Vector potential = entropy_weight * std::log(2.0) * (shifts.array() + factors.array().log2());
+    const Vector potential =
+        entropy_weight * std::log(2.0) * (shifts.array() + factors.array().log2());
     EXPECT_LE(side.error(factors.cwiseProduct(sums), potential, entropy_weight), 1e-14);
     for (Index i = 0; i < 6; ++i) {
       EXPECT_EQ(factors[i], side.factor(i, sums[i], shifts[i], side.power(entropy_weight)));
@@ -43,10 +44,12 @@ TEST(Marginal, TheDualHasTheWantedSumsAsDerivative) {
       up[i] += h;
       down[i] -= h;
       change[i] = h;
-      EXPECT_NEAR((side.dual(up, entropy_weight) - side.dual(down, entropy_weight)) / (2 * h), wanted[i], 1e-8);
-      EXPECT_NEAR(side.dual_gain(f, change, entropy_weight), side.dual(up, entropy_weight) - side.dual(f, entropy_weight),
-                  1e-13);
-      const double second = (side.wanted(up, entropy_weight)[i] - side.wanted(down, entropy_weight)[i]) / (2 * h);
+      EXPECT_NEAR((side.dual(up, entropy_weight) - side.dual(down, entropy_weight)) / (2 * h),
+                  wanted[i], 1e-8);
+      EXPECT_NEAR(side.dual_gain(f, change, entropy_weight),
+                  side.dual(up, entropy_weight) - side.dual(f, entropy_weight), 1e-13);
+      const double second =
+          (side.wanted(up, entropy_weight)[i] - side.wanted(down, entropy_weight)[i]) / (2 * h);
       EXPECT_NEAR(-second, side.curvature() * wanted[i], 1e-8);
     }
   }

@@ -17,61 +17,68 @@ constexpr int warps = threads / 32;
 constexpr int most_blocks_in_cluster = 8;
 constexpr int rows_in_float = 128;  // that are added up in float before their sum goes to a double
 
-__device__ double finish_row(const RowWork& work, std::int64_t i, double d, bool writes) {
-  double y = 0;
+// y_i of a row, from what the rule knows of it and the product d. In float it is as good as the
+// entries that it is multiplied with.
+template <class T>
+__device__ T finish_row(const RowWork& work, double weight, double shift, double d) {
   switch (work.kind) {
     case RowWork::weigh:
-      return work.weights[i] * d;
+      return static_cast<T>(weight * d);
     case RowWork::given:
-      return work.weights[i];
+      return static_cast<T>(weight);
     case RowWork::keep:
-      if (writes) work.out[i] = d;
       return 0;
     case RowWork::meet_exact:
-      y = work.weights[i] / d;
-      break;
+      return static_cast<T>(weight) / static_cast<T>(d);
     case RowWork::meet_relaxed:
-      y = exp2(fmax(-1000.0, log2(work.weights[i]) - work.power * log2(d) -
-                                 (1 - work.power) * work.shifts[i]));
-      break;
+      return static_cast<T>(
+          exp2(fmax(-1000.0, log2(weight) - work.power * log2(d) - (1 - work.power) * shift)));
   }
-  if (writes) work.out[i] = y;
-  return y;
+  return 0;
 }
 
-__device__ double warp_sum(double value) {
+__device__ double weight_of_row(const RowWork& work, std::int64_t i) {
+  return work.kind == RowWork::keep ? 0 : work.weights[i];
+}
+
+__device__ double shift_of_row(const RowWork& work, std::int64_t i) {
+  return work.kind == RowWork::meet_relaxed ? work.shifts[i] : 0;
+}
+
+template <class T>
+__device__ T warp_sum(T value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffff, value, step);
   return value;
 }
 
-// The sum over the block, the same bits in every thread. `parts` has one number for each warp; two of
-// them in turn make one barrier enough.
-template <int count>
-__device__ double block_sum(double value, double* parts) {
+// The sum over the block, the same bits in every thread. `parts` has one number for each warp; two
+// of them in turn make one barrier enough.
+template <class T>
+__device__ double block_sum(T value, double* parts) {
   value = warp_sum(value);
-  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = static_cast<double>(value);
   __syncthreads();
-  double total = 0;
-  for (int w = 0; w < count; ++w) total += parts[w];
+  double total = parts[threadIdx.x % warps];
+  for (int step = warps / 2; step > 0; step /= 2) total += __shfl_xor_sync(0xffffffff, total, step);
   return total;
 }
 
-// The 16 bytes of a thread at a time.
+// The numbers that a thread takes at a time.
 template <class T>
 constexpr int lane = 16 / sizeof(T);
 
 // Rows are dealt to clusters in turn, and in a cluster each block has `threads * pieces * lane`
-// columns. A thread copies, multiplies and adds up the same columns of every row, so that copies need
-// no barrier. Row t is multiplied while row t - 1, whose product has come from the other blocks by
-// then, is added to the columns.
-template <class T, int pieces, int stages, bool clustered>
+// columns. A thread copies, multiplies and adds up the same columns of every row, so that copies
+// need no barrier. In a cluster row t is multiplied while row t - 1, whose product has come from
+// the other blocks by then, is added to the columns.
+template <class T, int pieces, int stages, int together, bool clustered>
 __global__ void __launch_bounds__(threads, 1)
-    one_pass(Tile<T> tile, const double* x, RowWork work, double* partial) {
+    one_pass(Tile<T> tile, const double* x, RowWork work, double* partial, double* products) {
   constexpr int width = pieces * lane<T>;
   extern __shared__ __align__(16) unsigned char memory[];
   T* ring = reinterpret_cast<T*>(memory);
-  __shared__ double parts[2][warps];
-  __shared__ double from_blocks[4][most_blocks_in_cluster];
+  // Partial products of the warps: of all blocks of the cluster, or of the rows taken together.
+  __shared__ double parts[3][clustered ? most_blocks_in_cluster * warps : together * warps];
   unsigned rank = 0, size = 1;
   if constexpr (clustered) {
 #if __CUDA_ARCH__ >= 900
@@ -79,58 +86,67 @@ __global__ void __launch_bounds__(threads, 1)
     size = cg::this_cluster().num_blocks();
 #endif
   }
-  const std::int64_t group = blockIdx.x / size, groups = gridDim.x / size;
-  const std::int64_t first_column = static_cast<std::int64_t>(rank) * threads * width;
-  const auto column = [&](int piece) {
-    return first_column + (static_cast<std::int64_t>(piece) * threads + threadIdx.x) * lane<T>;
-  };
+  const int group = static_cast<int>(blockIdx.x / size),
+            groups = static_cast<int>(gridDim.x / size);
+  const int first_column = static_cast<int>(rank) * threads * width + threadIdx.x * lane<T>;
+  const int columns = static_cast<int>(tile.columns), stride = static_cast<int>(tile.stride);
+  const auto column = [&](int piece) { return first_column + piece * threads * lane<T>; };
   const auto place = [&](int stage, int piece) {
     return ring + ((stage * pieces + piece) * threads + threadIdx.x) * lane<T>;
   };
 
   T factors[width], sums[width];
+#pragma unroll
   for (int p = 0; p < pieces; ++p)
     for (int l = 0; l < lane<T>; ++l) {
-      const std::int64_t j = column(p) + l;
-      factors[p * lane<T> + l] = j < tile.columns ? static_cast<T>(x[j]) : T(0);
+      const int j = column(p) + l;
+      factors[p * lane<T> + l] = j < columns ? static_cast<T>(x[j]) : T(0);
       sums[p * lane<T> + l] = 0;
       for (int s = 0; s < stages; ++s) place(s, p)[l] = 0;
     }
-  const std::int64_t count = (tile.rows - group + groups - 1) / groups;
-  const auto load = [&](std::int64_t t) {
+  const int count = static_cast<int>((tile.rows - group + groups - 1) / groups);
+  const auto row_of = [&](int t) { return group + static_cast<std::int64_t>(t) * groups; };
+  const auto load = [&](int t) {
     if (t < count) {
-      const T* row = tile.kernel + (group + t * groups) * tile.stride;
+      const T* row = tile.kernel + row_of(t) * tile.stride;
+#pragma unroll
       for (int p = 0; p < pieces; ++p)
-        if (column(p) < tile.stride)
-          __pipeline_memcpy_async(place(static_cast<int>(t % stages), p), row + column(p), 16);
+        if (column(p) < stride) __pipeline_memcpy_async(place(t % stages, p), row + column(p), 16);
     }
     __pipeline_commit();
   };
-  const auto product = [&](std::int64_t t) {
+  // What the rule knows of a row is asked for early: it comes from far away.
+  const auto weight_of = [&](int t) { return t < count ? weight_of_row(work, row_of(t)) : 0.0; };
+  const auto shift_of = [&](int t) { return t < count ? shift_of_row(work, row_of(t)) : 0.0; };
+  const auto product = [&](int t) {
     T dot = 0;
+#pragma unroll
     for (int p = 0; p < pieces; ++p) {
-      const T* k = place(static_cast<int>(t % stages), p);
+      const T* k = place(t % stages, p);
       for (int l = 0; l < lane<T>; ++l) dot += k[l] * factors[p * lane<T> + l];
     }
-    return block_sum<warps>(static_cast<double>(dot), parts[t % 2]);
+    return static_cast<double>(warp_sum(dot));
   };
+  const int warp = threadIdx.x / 32, in_warp = threadIdx.x % 32;
   bool flushed = false;
   const auto flush = [&] {
+#pragma unroll
     for (int p = 0; p < pieces; ++p)
       for (int l = 0; l < lane<T>; ++l) {
-        const std::int64_t j = column(p) + l;
-        if (j >= tile.stride) continue;
+        const int j = column(p) + l;
+        if (j >= stride) continue;
         double& total = partial[group * tile.stride + j];
         total = (flushed ? total : 0) + static_cast<double>(sums[p * lane<T> + l]);
         sums[p * lane<T> + l] = 0;
       }
     flushed = true;
   };
-  const auto add = [&](std::int64_t t, double dot) {
-    const T y = static_cast<T>(
-        finish_row(work, group + t * groups, dot, rank == 0 && threadIdx.x == 0));
+  const auto add = [&](int t, double dot, double row_weight, double row_shift) {
+    if (rank == 0 && threadIdx.x == 0) products[row_of(t)] = dot;
+    const T y = finish_row<T>(work, row_weight, row_shift, dot);
+#pragma unroll
     for (int p = 0; p < pieces; ++p) {
-      const T* k = place(static_cast<int>(t % stages), p);
+      const T* k = place(t % stages, p);
       for (int l = 0; l < lane<T>; ++l)
         sums[p * lane<T> + l] += y * (work.squares ? k[l] * k[l] : k[l]);
     }
@@ -142,7 +158,9 @@ __global__ void __launch_bounds__(threads, 1)
     auto cluster = cg::this_cluster();
     cluster.sync();  // nobody writes into the memory of a block that has not begun
     for (int t = 0; t < stages - 2; ++t) load(t);
-    for (std::int64_t t = 0; t <= count; ++t) {
+    double weight = 0, shift = 0;  // of row t - 1
+    for (int t = 0; t <= count; ++t) {
+      const double next_weight = weight_of(t), next_shift = shift_of(t);
       double dot = 0;
       if (t < count) {
         load(t + stages - 2);
@@ -151,55 +169,100 @@ __global__ void __launch_bounds__(threads, 1)
       }
       if (t > 0) cluster.barrier_wait();
       if (t < count) {
-        if (threadIdx.x < size)
-          *cluster.map_shared_rank(&from_blocks[t % 4][rank], threadIdx.x) = dot;
+        if (in_warp < size)
+          *cluster.map_shared_rank(&parts[t % 3][rank * warps + warp], in_warp) = dot;
         cluster.barrier_arrive();
       }
       if (t > 0) {
         double total = 0;
-        for (unsigned r = 0; r < size; ++r) total += from_blocks[(t - 1) % 4][r];
-        add(t - 1, total);
+        for (unsigned e = in_warp; e < size * warps; e += 32) total += parts[(t - 1) % 3][e];
+        add(t - 1, warp_sum(total), weight, shift);
       }
+      weight = next_weight;
+      shift = next_shift;
     }
 #endif
   } else {
-    for (int t = 0; t < stages - 1; ++t) load(t);
-    for (std::int64_t t = 0; t < count; ++t) {
-      load(t + stages - 1);
-      __pipeline_wait_prior(stages - 1);
-      add(t, product(t));
+    for (int t = 0; t < stages; ++t) load(t);
+    double weight[together], shift[together];
+    for (int r = 0; r < together; ++r) {
+      weight[r] = weight_of(r);
+      shift[r] = shift_of(r);
+    }
+    for (int t = 0; t < count; t += together) {
+      double dot[together];
+      __pipeline_wait_prior(stages - together);
+#pragma unroll
+      for (int r = 0; r < together; ++r) dot[r] = product(t + r);
+      double* mine = parts[t / together % 2];
+      if (in_warp == 0)
+        for (int r = 0; r < together; ++r) mine[r * warps + warp] = dot[r];
+      __syncthreads();
+#pragma unroll
+      for (int r = 0; r < together; ++r) {
+        dot[r] = mine[r * warps + in_warp % warps];
+        for (int step = warps / 2; step > 0; step /= 2)
+          dot[r] += __shfl_xor_sync(0xffffffff, dot[r], step);
+      }
+#pragma unroll
+      for (int r = 0; r < together; ++r) {
+        const double next_weight = weight_of(t + r + together),
+                     next_shift = shift_of(t + r + together);
+        if (t + r < count) add(t + r, dot[r], weight[r], shift[r]);
+        weight[r] = next_weight;
+        shift[r] = next_shift;
+        load(t + r + stages);
+      }
     }
   }
   flush();
 }
 
-__global__ void add_partial(const double* partial, std::int64_t groups, std::int64_t stride,
-                            std::int64_t columns, double* sums, bool add) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (j >= columns) return;
-  double total = add ? sums[j] : 0;
-  for (std::int64_t g = 0; g < groups; ++g) total += partial[g * stride + j];
-  sums[j] = total;
+constexpr int finish_columns = 32, finish_slices = 8;
+
+// The sums of the columns from those of the groups, which a few threads share, and what the rule
+// keeps of each row.
+__global__ void __launch_bounds__(finish_columns* finish_slices)
+    finish_sums(const double* partial, int groups, std::int64_t stride, std::int64_t columns,
+                double* sums, bool add, RowWork work, const double* products, std::int64_t rows) {
+  __shared__ double slices[finish_slices][finish_columns];
+  const int slice = threadIdx.x / finish_columns, place = threadIdx.x % finish_columns;
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * finish_columns + place;
+  double part = 0;
+  if (j < columns)
+#pragma unroll 4
+    for (int g = slice; g < groups; g += finish_slices) part += partial[g * stride + j];
+  slices[slice][place] = part;
+  __syncthreads();
+  if (slice == 0 && j < columns) {
+    double total = add ? sums[j] : 0;
+    for (int s = 0; s < finish_slices; ++s) total += slices[s][place];
+    sums[j] = total;
+  }
+  if (slice != 1 || j >= rows) return;
+  if (work.kind == RowWork::keep) work.out[j] = products[j];
+  if (work.kind == RowWork::meet_exact || work.kind == RowWork::meet_relaxed)
+    work.out[j] = finish_row<double>(work, work.weights[j], shift_of_row(work, j), products[j]);
 }
 
 // The two readings of rows that are too wide: a block a row, then a thread a column.
 template <class T>
-__global__ void __launch_bounds__(threads) multiply_rows(Tile<T> tile, const double* x, RowWork work,
-                                                         double* y) {
+__global__ void __launch_bounds__(threads)
+    multiply_rows(Tile<T> tile, const double* x, double* products) {
   __shared__ double parts[warps];
   const std::int64_t i = blockIdx.x;
   const T* row = tile.kernel + i * tile.stride;
   double dot = 0;
-  if (work.kind != RowWork::given)
-    for (std::int64_t j = threadIdx.x; j < tile.columns; j += threads)
-      dot += static_cast<double>(row[j]) * x[j];
-  dot = block_sum<warps>(dot, parts);
-  if (threadIdx.x == 0) y[i] = finish_row(work, i, dot, true);
+  for (std::int64_t j = threadIdx.x; j < tile.columns; j += threads)
+    dot += static_cast<double>(row[j]) * x[j];
+  dot = block_sum(dot, parts);
+  if (threadIdx.x == 0) products[i] = dot;
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads) add_rows(Tile<T> tile, const double* y, bool squares,
-                                                    std::int64_t rows_a_part, double* partial) {
+__global__ void __launch_bounds__(threads)
+    add_rows(Tile<T> tile, RowWork work, const double* products, std::int64_t rows_a_part,
+             double* partial) {
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (j >= tile.stride) return;
   const std::int64_t first = blockIdx.y * rows_a_part;
@@ -207,14 +270,16 @@ __global__ void __launch_bounds__(threads) add_rows(Tile<T> tile, const double* 
   double total = 0;
   for (std::int64_t i = first; i < last; ++i) {
     const double k = tile.kernel[i * tile.stride + j];
-    total += y[i] * (squares ? k * k : k);
+    const double y =
+        finish_row<double>(work, weight_of_row(work, i), shift_of_row(work, i), products[i]);
+    total += y * (work.squares ? k * k : k);
   }
   partial[blockIdx.y * tile.stride + j] = total;
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads) make_rows(Tile<T> tile, const double* columns, double scale,
-                                                     double* shifts, bool find_top) {
+__global__ void __launch_bounds__(threads)
+    make_rows(Tile<T> tile, const double* columns, double scale, double* shifts, bool find_top) {
   const std::int64_t i = blockIdx.x;
   const T* entries = tile.entries + i * tile.stride;
   T* row = tile.kernel + i * tile.stride;
@@ -224,7 +289,8 @@ __global__ void __launch_bounds__(threads) make_rows(Tile<T> tile, const double*
     double top = -INFINITY;
     for (std::int64_t j = threadIdx.x; j < tile.columns; j += threads)
       top = fmax(top, columns[j] - scale * static_cast<double>(entries[j]));
-    for (int step = 16; step > 0; step /= 2) top = fmax(top, __shfl_xor_sync(0xffffffff, top, step));
+    for (int step = 16; step > 0; step /= 2)
+      top = fmax(top, __shfl_xor_sync(0xffffffff, top, step));
     if (threadIdx.x % 32 == 0) tops[threadIdx.x / 32] = top;
     __syncthreads();
     for (int w = 0; w < warps; ++w) top = fmax(top, tops[w]);
@@ -234,7 +300,8 @@ __global__ void __launch_bounds__(threads) make_rows(Tile<T> tile, const double*
   for (std::int64_t j = threadIdx.x; j < tile.stride; j += threads) {
     T value = 0;
     if (j < tile.columns) {
-      // The exponent is made in double: in float it would lose what the scale of small lambdas asks.
+      // The exponent is made in double: in float it would lose what the scale of small lambdas
+      // asks.
       const double exponent = columns[j] - scale * static_cast<double>(entries[j]) + shift;
       if constexpr (sizeof(T) == sizeof(double))
         value = exp2(exponent);
@@ -253,7 +320,7 @@ __global__ void __launch_bounds__(threads) cost_of_rows(Tile<T> tile, double* ou
   for (std::int64_t j = threadIdx.x; j < tile.columns; j += threads)
     total += static_cast<double>(tile.kernel[i * tile.stride + j]) *
              static_cast<double>(tile.entries[i * tile.stride + j]);
-  total = block_sum<warps>(total, parts);
+  total = block_sum(total, parts);
   if (threadIdx.x == 0) out[i] = total;
 }
 
@@ -282,49 +349,71 @@ unsigned grid(std::int64_t count) {
   return static_cast<unsigned>(count);
 }
 
-// Blocks that one row is split over, and how: 0 blocks where it is too wide.
-template <class T, int pieces, int stages, bool clustered>
-void run_one_pass(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
-                  int blocks, double* sums, bool add, Stream stream) {
-  const auto kernel = one_pass<T, pieces, stages, clustered>;
+// The arguments of a sweep.
+template <class T>
+struct Call {
+  const Tile<T>& tile;
+  const double* x;
+  const RowWork& work;
+  const SweepRoom& room;
+  double* sums;
+  bool add;
+  Stream stream;
+};
+
+template <class T>
+void finish(const Call<T>& call, std::int64_t groups) {
+  const std::int64_t count = std::max(call.tile.columns, call.tile.rows);
+  finish_sums<<<grid((count + finish_columns - 1) / finish_columns), finish_columns * finish_slices,
+                0, call.stream>>>(call.room.partial, static_cast<int>(groups), call.tile.stride,
+                                  call.tile.columns, call.sums, call.add, call.work,
+                                  call.room.products, call.tile.rows);
+}
+
+// Each row is split over so many blocks.
+template <class T, int pieces, int stages, int together, bool clustered>
+void run_one_pass(const Call<T>& call, int blocks) {
+  const Tile<T>& tile = call.tile;
+  const auto kernel = one_pass<T, pieces, stages, together, clustered>;
   const std::size_t shared = static_cast<std::size_t>(stages) * pieces * threads * 16;
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       static_cast<int>(shared));
   cudaLaunchConfig_t launch = {};
   cudaLaunchAttribute attribute = {};
   launch.blockDim = threads;
   launch.dynamicSmemBytes = shared;
-  launch.stream = stream;
+  launch.stream = call.stream;
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
   if (clustered) {
     launch.attrs = &attribute;
     launch.numAttrs = 1;
   }
-  std::int64_t groups = room.processors;
+  std::int64_t groups = call.room.processors;
   if (clustered) {
     int at_once = 0;
     launch.gridDim = static_cast<unsigned>(blocks);
     if (cudaOccupancyMaxActiveClusters(&at_once, kernel, &launch) != cudaSuccess || at_once < 1)
-      at_once = room.processors / blocks / 2;
+      at_once = call.room.processors / blocks / 2;
     groups = at_once;
   }
   groups = std::max<std::int64_t>(1, std::min(groups, tile.rows));
   launch.gridDim = grid(groups * blocks);
-  cudaLaunchKernelEx(&launch, kernel, tile, x, work, room.partial);
-  add_partial<<<grid((tile.columns + 255) / 256), 256, 0, stream>>>(room.partial, groups, tile.stride,
-                                                                    tile.columns, sums, add);
+  cudaLaunchKernelEx(&launch, kernel, tile, call.x, call.work, call.room.partial,
+                     call.room.products);
+  finish(call, groups);
 }
 
 template <class T>
-void run_two_passes(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
-                    double* sums, bool add, Stream stream) {
-  multiply_rows<T><<<grid(tile.rows), threads, 0, stream>>>(tile, x, work, room.y);
-  const std::int64_t parts = std::min<std::int64_t>(room.processors, tile.rows);
+void run_two_passes(const Call<T>& call) {
+  const Tile<T>& tile = call.tile;
+  multiply_rows<T><<<grid(tile.rows), threads, 0, call.stream>>>(tile, call.x, call.room.products);
+  const std::int64_t parts = std::min<std::int64_t>(call.room.processors, tile.rows);
   const std::int64_t rows_a_part = (tile.rows + parts - 1) / parts;
   const dim3 blocks(grid((tile.stride + threads - 1) / threads), grid(parts));
-  add_rows<T><<<blocks, threads, 0, stream>>>(tile, room.y, work.squares, rows_a_part, room.partial);
-  add_partial<<<grid((tile.columns + 255) / 256), 256, 0, stream>>>(room.partial, parts, tile.stride,
-                                                                    tile.columns, sums, add);
+  add_rows<T><<<blocks, threads, 0, call.stream>>>(tile, call.work, call.room.products, rows_a_part,
+                                                   call.room.partial);
+  finish(call, parts);
 }
 
 }  // namespace
@@ -336,26 +425,21 @@ std::int64_t partial_size(std::int64_t columns, int processors) {
 template <class T>
 void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
            double* sums, bool add, Stream stream) {
+  const Call<T> call{tile, x, work, room, sums, add, stream};
   const std::int64_t piece = threads * lane<T>;  // columns that each thread takes 16 bytes of
-  const auto one = [&]<int pieces, int stages>() {
-    run_one_pass<T, pieces, stages, false>(tile, x, work, room, 1, sums, add, stream);
-  };
-  if (tile.stride <= 2 * piece) return one.template operator()<2, 8>();
-  if (tile.stride <= 4 * piece) return one.template operator()<4, 6>();
-  if (tile.stride <= 5 * piece) return one.template operator()<5, 5>();
-  if (tile.stride <= 6 * piece) return one.template operator()<6, 4>();
-  if (tile.stride <= 8 * piece) return one.template operator()<8, 3>();
-  if (room.clusters) {
-    const auto split = [&]<int pieces, int stages>(int blocks) {
-      run_one_pass<T, pieces, stages, true>(tile, x, work, room, blocks, sums, add, stream);
-    };
-    for (const int blocks : {2, 4, 8}) {
-      if (tile.stride <= blocks * 5 * piece) return split.template operator()<5, 5>(blocks);
-      if (tile.stride <= blocks * 6 * piece) return split.template operator()<6, 4>(blocks);
-      if (tile.stride <= blocks * 8 * piece) return split.template operator()<8, 3>(blocks);
-    }
+  if (tile.stride <= 2 * piece) return run_one_pass<T, 2, 8, 4, false>(call, 1);
+  if (tile.stride <= 4 * piece) return run_one_pass<T, 4, 6, 2, false>(call, 1);
+  if (tile.stride <= 5 * piece) return run_one_pass<T, 5, 5, 2, false>(call, 1);
+  if (tile.stride <= 6 * piece) return run_one_pass<T, 6, 4, 1, false>(call, 1);
+  if (tile.stride <= 8 * piece) return run_one_pass<T, 8, 3, 1, false>(call, 1);
+  for (const int blocks : {2, 4, most_blocks_in_cluster}) {
+    if (!room.clusters) break;
+    if (tile.stride <= blocks * 5 * piece) return run_one_pass<T, 5, 5, 1, true>(call, blocks);
+    if (tile.stride <= blocks * 6 * piece) return run_one_pass<T, 6, 4, 1, true>(call, blocks);
+    if (tile.stride <= blocks * 7 * piece) return run_one_pass<T, 7, 4, 1, true>(call, blocks);
+    if (tile.stride <= blocks * 8 * piece) return run_one_pass<T, 8, 3, 1, true>(call, blocks);
   }
-  run_two_passes(tile, x, work, room, sums, add, stream);
+  run_two_passes(call);
 }
 
 template <class T>
@@ -383,7 +467,7 @@ void to_float(const double* from, double factor, float* to, std::int64_t count, 
   round_all<<<1024, 256, 0, stream>>>(from, factor, to, count);
 }
 
-#define REMBLAI_FOR(T)                                                                              \
+#define REMBLAI_FOR(T)                                                                             \
   template void sweep<T>(const Tile<T>&, const double*, const RowWork&, const SweepRoom&, double*, \
                          bool, Stream);                                                            \
   template void exponentials<T>(const Tile<T>&, const double*, double, double*, bool, Stream);     \

@@ -1,6 +1,6 @@
-// The passes over a matrix in the memory of a GPU, as functions of plain pointers to that memory. No
-// CUDA header is needed to call them. Every sum has a fixed order: the same input gives the same bits
-// on the same GPU.
+// The passes over a matrix in the memory of a GPU, as functions of plain pointers to that memory.
+// No CUDA header is needed to call them. Every sum has a fixed order: the same input gives the same
+// bits on the same GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace remblai::cuda {
 
 using Stream = CUstream_st*;
 
-/// Some rows of an m x n matrix, row by row. `stride` is n rounded up so that rows begin at multiples
-/// of 16 bytes; entries of a kernel beyond column n are 0.
+/// Some rows of an m x n matrix, row by row. `stride` is n rounded up so that rows begin at
+/// multiples of 16 bytes; entries of a kernel beyond column n are 0.
 template <class T>
 struct Tile {
   T* entries = nullptr;  ///< costs without their row and column parts, in a unit of their own
@@ -25,7 +25,8 @@ struct RowWork {
   enum Kind {
     weigh,         ///< weights_i d_i
     meet_exact,    ///< weights_i / d_i, which is kept in `out`
-    meet_relaxed,  ///< 2^max(-1000, log2 weights_i - power log2 d_i - (1 - power) shifts_i), kept too
+    meet_relaxed,  ///< 2^max(-1000, log2 weights_i - power log2 d_i - (1 - power) shifts_i), kept
+                   ///< too
     given,         ///< weights_i
     keep,          ///< 0; d_i is kept in `out`
   };
@@ -40,7 +41,7 @@ struct RowWork {
 /// What a sweep needs beside its arguments: room for partial sums, and what the GPU can do.
 struct SweepRoom {
   double* partial = nullptr;
-  double* y = nullptr;  ///< one for each row of the largest tile
+  double* products = nullptr;  ///< one for each row of the largest tile
   int processors = 1;
   bool clusters = false;  ///< of thread blocks, which wide rows are split over
 };
@@ -54,8 +55,8 @@ template <class T>
 void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
            double* sums, bool add, Stream stream);
 
-/// K_ij = 2^(columns_j - scale entries_ij + shifts_i). With `find_top` the shifts are found first, so
-/// that the largest entry of each row is 1, and returned.
+/// K_ij = 2^(columns_j - scale entries_ij + shifts_i). With `find_top` the shifts are found first,
+/// so that the largest entry of each row is 1, and returned.
 template <class T>
 void exponentials(const Tile<T>& tile, const double* columns, double scale, double* shifts,
                   bool find_top, Stream stream);
@@ -72,7 +73,7 @@ void narrow(const double* from, double factor, const Tile<T>& tile, Stream strea
 template <class T>
 void widen(const Tile<T>& tile, double* to, Stream stream);
 
-/// rows x columns numbers in place of NaN patterns that a product left: multiplies by `factor`.
+/// Numbers in float, times `factor`.
 void to_float(const double* from, double factor, float* to, std::int64_t count, Stream stream);
 
 }  // namespace remblai::cuda

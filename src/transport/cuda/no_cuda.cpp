@@ -1,0 +1,19 @@
+// What stands for a GPU in a build without CUDA.
+#include "remblai/devices.h"
+#include "transport/cuda/kernel_cuda.h"
+
+namespace remblai {
+
+std::vector<Gpu> gpus() {
+  return {};
+}
+
+std::string why_no_gpu() {
+  return "this build has no CUDA; configure it with -D REMBLAI_CUDA=ON where nvcc is installed";
+}
+
+std::unique_ptr<Kernel> make_cuda_kernel(const Resources&, int) {
+  return nullptr;
+}
+
+}  // namespace remblai

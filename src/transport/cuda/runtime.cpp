@@ -1,0 +1,158 @@
+// Errors, cuBLAS and the list of GPUs.
+#include "transport/cuda/runtime.h"
+
+#include <cublas_v2.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "remblai/devices.h"
+#include "remblai/error.h"
+
+namespace remblai {
+namespace cuda {
+namespace {
+
+// The functions of cuBLAS that are used here.
+struct Library {
+  decltype(&cublasCreate_v2) create = nullptr;
+  decltype(&cublasDestroy_v2) destroy = nullptr;
+  decltype(&cublasSetStream_v2) set_stream = nullptr;
+  decltype(&cublasDgemm_v2_64) dgemm = nullptr;
+  decltype(&cublasSgemm_v2_64) sgemm = nullptr;
+};
+
+template <class Function>
+void find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (!function)
+    throw Error({.field = "device",
+                 .problem = fmt::format("the cuBLAS of this machine has no {}", name),
+                 .remedy = "install cuBLAS 12 or later, or give the $device cpu"});
+}
+
+const Library& library() {
+  static const Library loaded = [] {
+    void* file = nullptr;
+    for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+                             "/usr/local/cuda/lib64/libcublas.so"})
+      if (!file) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!file)
+      throw Error({.field = "device",
+                   .problem = "cuBLAS (libcublas.so) is not installed, or not where libraries are "
+                              "looked for",
+                   .remedy = "install it, add its folder to LD_LIBRARY_PATH, or give the $device "
+                             "cpu"});
+    Library all;
+    find(file, "cublasCreate_v2", all.create);
+    find(file, "cublasDestroy_v2", all.destroy);
+    find(file, "cublasSetStream_v2", all.set_stream);
+    find(file, "cublasDgemm_v2_64", all.dgemm);
+    find(file, "cublasSgemm_v2_64", all.sgemm);
+    return all;
+  }();
+  return loaded;
+}
+
+void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw Error({.field = "device",
+                 .problem = fmt::format("a matrix product failed on the GPU (cuBLAS status {})",
+                                        static_cast<int>(status)),
+                 .remedy = "give a smaller $memory, or the $device cpu"});
+}
+
+}  // namespace
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that is not sticky is done with
+  const bool full = status == cudaErrorMemoryAllocation;
+  throw Error({.field = "device",
+               .problem = fmt::format("the GPU refused {}: {}", what, cudaGetErrorString(status)),
+               .remedy = full ? "give a smaller $memory, the $precision float, or the $device cpu"
+                              : "run again, or give the $device cpu"});
+}
+
+Blas::Blas(cudaStream_t stream) {
+  cublasHandle_t handle = nullptr;
+  check(library().create(&handle));
+  handle_ = handle;
+  check(library().set_stream(handle, stream));
+}
+
+Blas::~Blas() {
+  library().destroy(static_cast<cublasHandle_t>(handle_));
+}
+
+// cuBLAS counts columns first: its C' = B A' is C row by row.
+void Blas::times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                           const double* a, const double* b, double* c, std::int64_t stride) const {
+  const double zero = 0;
+  check(library().dgemm(static_cast<cublasHandle_t>(handle_), CUBLAS_OP_T, CUBLAS_OP_N, n, m, k,
+                        &alpha, b, k, a, k, &zero, c, stride));
+}
+
+void Blas::times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+                           const float* a, const float* b, float* c, std::int64_t stride) const {
+  const float zero = 0;
+  check(library().sgemm(static_cast<cublasHandle_t>(handle_), CUBLAS_OP_T, CUBLAS_OP_N, n, m, k,
+                        &alpha, b, k, a, k, &zero, c, stride));
+}
+
+void Blas::times(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
+                 std::int64_t stride, const double* b, double* c) const {
+  const double one = 1, zero = 0;
+  check(library().dgemm(static_cast<cublasHandle_t>(handle_), CUBLAS_OP_N, CUBLAS_OP_N, k, m, n,
+                        &one, b, k, a, stride, &zero, c, k));
+}
+
+}  // namespace cuda
+
+namespace {
+
+constexpr int oldest_architecture = 8;  // Ampere
+
+std::string asked_for(int& count) {
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return "";
+  count = 0;
+  cudaGetLastError();
+  return cudaGetErrorString(status);
+}
+
+}  // namespace
+
+std::vector<Gpu> gpus() {
+  int count = 0;
+  asked_for(count);
+  std::vector<Gpu> all;
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) break;
+    if (properties.major < oldest_architecture) break;
+    std::size_t free = 0, total = properties.totalGlobalMem;
+    int current = 0;
+    if (cudaGetDevice(&current) == cudaSuccess && cudaSetDevice(i) == cudaSuccess) {
+      cudaMemGetInfo(&free, &total);
+      cudaSetDevice(current);
+    }
+    all.push_back({properties.name, static_cast<double>(total), static_cast<double>(free),
+                   fmt::format("{}.{}", properties.major, properties.minor)});
+  }
+  cudaGetLastError();
+  return all;
+}
+
+std::string why_no_gpu() {
+  int count = 0;
+  const std::string answer = asked_for(count);
+  if (!answer.empty())
+    return fmt::format("the CUDA driver says: {}; a GPU needs NVIDIA's driver for CUDA {}", answer,
+                       CUDART_VERSION / 1000);
+  if (!gpus().empty()) return "";
+  return count == 0 ? "there is no GPU on this machine"
+                    : fmt::format("the GPU is too old; it needs compute capability {}.0 or later",
+                                  oldest_architecture);
+}
+
+}  // namespace remblai

@@ -1,0 +1,72 @@
+// Memory and matrix products of a GPU, and its errors as exceptions.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "remblai/types.h"
+
+namespace remblai::cuda {
+
+/// Throws Error when a call of the CUDA runtime failed: what was asked, what the driver says, what
+/// would help.
+void check(cudaError_t status, const char* what);
+
+/// Memory of the current GPU. It keeps its size, or grows, from one `resize` to the next.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  ~Buffer() { release(); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  /// What it held is lost when it grows.
+  void resize(std::int64_t size) {
+    if (size <= size_) return;
+    release();
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(size) * sizeof(T)),
+          "memory for a matrix");
+    size_ = size;
+  }
+  void release() {
+    cudaFree(data_);
+    data_ = nullptr;
+    size_ = 0;
+  }
+  T* data() const { return data_; }
+  std::int64_t bytes() const { return size_ * static_cast<std::int64_t>(sizeof(T)); }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+/// cuBLAS, loaded when it is first needed, so that a program that was built with CUDA starts on a
+/// machine without it.
+class Blas {
+ public:
+  explicit Blas(cudaStream_t stream);
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  /// C = alpha A B', row by row: A is m x k, B is n x k, C is m x n with rows `stride` apart.
+  /// Products are in the precision of the type; no TF32.
+  void times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                       const double* a, const double* b, double* c, std::int64_t stride) const;
+  void times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
+                       const float* b, float* c, std::int64_t stride) const;
+
+  /// C = A B: A is m x n with rows `stride` apart, B is n x k, C is m x k.
+  void times(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t stride,
+             const double* b, double* c) const;
+
+ private:
+  void* handle_ = nullptr;
+};
+
+}  // namespace remblai::cuda

@@ -1,0 +1,111 @@
+// What only a GPU does: rows of every width, the same bits twice, refusals. Skipped without a GPU.
+#include "transport/cuda/kernel_cuda.h"
+
+#include <gtest/gtest.h>
+
+#include "remblai/devices.h"
+#include "remblai/transport.h"
+#include "support.h"
+
+namespace remblai {
+namespace {
+
+class OnGpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpus().empty()) GTEST_SKIP() << why_no_gpu();
+  }
+};
+
+using CudaKernelTest = OnGpuTest;
+
+std::unique_ptr<Kernel> kernel_on(Device device, Precision precision, double memory = 4) {
+  return make_kernel({.threads = 1, .memory = memory, .precision = precision, .device = device}, 2,
+                     2);
+}
+
+// One block, clusters of two, four and eight, and rows that are read twice.
+TEST_F(CudaKernelTest, RowsOfEveryWidthGiveTheSumsOfTheProcessor) {
+  for (const Index n : {1, 3, 4096, 4100, 8191, 10000, 12001, 16384, 16388, 20000, 33000, 50001,
+                        70000, 131072, 140003})
+    for (const Precision precision : {Precision::float64, Precision::float32}) {
+      const Index m = n > 20000 ? 5 : 301;
+      const GroundCost cost =
+          GroundCost::between_points(test::random_matrix(m, 3, 1), test::random_matrix(n, 3, 2));
+      const Vector p = Vector::Constant(m, 1 / static_cast<double>(m));
+      const Marginal rows = Marginal::exact(p);
+      const Vector v = Vector::Zero(n), x = test::random_weights(n, 3);
+      Vector u[2], a[2], first[2], sums[2], squares[2];
+      int k = 0;
+      for (const Device device : {Device::cpu, Device::cuda}) {
+        const auto kernel = kernel_on(device, precision);
+        kernel->use(cost);
+        u[k] = a[k] = Vector::Zero(m);
+        first[k] = kernel->rescale(2, v, u[k], RowRule::meet(rows, 2, u[k], a[k]));
+        sums[k] = kernel->fused(x, RowRule::meet(rows, 2, u[k], a[k]));
+        squares[k] = kernel->squares_transpose_times(p);
+        ++k;
+      }
+      const double error = precision == Precision::float64 ? 1e-12 : 3e-6;
+      EXPECT_LE(test::difference(u[0], u[1]), error * (1 + u[0].cwiseAbs().maxCoeff())) << n;
+      EXPECT_LE(test::difference(a[0], a[1]), error * a[0].maxCoeff()) << n;
+      EXPECT_LE(test::difference(first[0], first[1]), error * first[0].maxCoeff()) << n;
+      EXPECT_LE(test::difference(sums[0], sums[1]), error * sums[0].maxCoeff()) << n;
+      EXPECT_LE(test::difference(squares[0], squares[1]), error * squares[0].maxCoeff()) << n;
+    }
+}
+
+TEST_F(CudaKernelTest, TheSameInputGivesTheSameBits) {
+  const GroundCost cost =
+      GroundCost::between_points(test::random_matrix(700, 5, 1), test::random_matrix(17000, 5, 2));
+  const Vector x = test::random_weights(17000, 3), w = test::random_weights(700, 4);
+  Vector sums[2];
+  for (Vector& found : sums) {
+    const auto kernel = kernel_on(Device::cuda, Precision::float32);
+    kernel->use(cost);
+    kernel->fix(1, Vector::Zero(700), Vector::Zero(17000));
+    found = kernel->fused(x, RowRule::weigh(w));
+  }
+  EXPECT_EQ(sums[0], sums[1]);
+}
+
+// Potentials of exact and relaxed problems, hard and easy, on both devices.
+TEST_F(CudaKernelTest, PlansAreThoseOfTheProcessor) {
+  const Matrix x = test::random_matrix(400, 4, 1), z = test::random_matrix(500, 4, 2).array() + 0.5;
+  const Vector p = test::random_weights(400, 3), q = test::random_weights(500, 4);
+  for (const double lambda : {10.0, 0.5, 0.05})
+    for (const double tau : {0.0, 1.0}) {
+      Vector g[2];
+      int k = 0;
+      for (const Device device : {Device::cpu, Device::cuda}) {
+        Transport transport(p, q, {.threads = 1, .device = device});
+        transport.set_points(x, z);
+        TransportOptions options{.tolerance = 1e-11};
+        options.relax_source = tau;
+        const TransportResult result = transport.solve(lambda, options);
+        EXPECT_TRUE(result.converged) << lambda << " " << tau;
+        g[k++] = transport.g();
+      }
+      for (Vector& potentials : g)
+        if (tau == 0) potentials.array() -= potentials.mean();
+      EXPECT_LE(test::difference(g[0], g[1]), 1e-9 * (1 + g[0].cwiseAbs().maxCoeff()))
+          << lambda << " " << tau;
+    }
+}
+
+TEST(Device, AGpuThatThereIsNotIsRefused) {
+  const auto count = gpus().size();
+  if (count > 7) GTEST_SKIP() << "there are all the GPUs that can be named";
+  const auto device = static_cast<Device>(static_cast<std::size_t>(Device::cuda) + count);
+  const std::string message = test::message_of([&] { kernel_on(device, Precision::float64); });
+  EXPECT_TRUE(test::contains(message, "device")) << message;
+  EXPECT_TRUE(test::contains(message, "cpu")) << message;
+  EXPECT_EQ(why_no_gpu().empty(), count > 0);
+}
+
+TEST(Device, AutoWorksWithoutAGpu) {
+  EXPECT_NE(make_kernel({.threads = 1}, 3000, 3000), nullptr);
+}
+
+}  // namespace
+}  // namespace remblai
