@@ -40,6 +40,7 @@ function(use_cuda target)
     return()
   endif()
   # CMake 3.25 does not know how to ask nvcc 13 for C++20.
-  set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static)
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
+                                             CUDA_VISIBILITY_PRESET hidden)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 endfunction()

@@ -19,6 +19,10 @@ struct Case {
   Device device = Device::cpu;
 };
 
+void PrintTo(const Case& tested, std::ostream* out) {
+  *out << name(tested.precision) << ", " << tested.memory << " GiB, " << name(tested.device);
+}
+
 class EveryKernel : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
