@@ -23,21 +23,19 @@ double largest_difference(const Matrix& points, const Vector& origin) {
   return (points.rowwise() - origin.transpose()).cwiseAbs().maxCoeff();
 }
 
-// The unit vectors of the columns in which points differ. Empty where these are more than the
-// points or, if they have to be independent, not surely so: a Cholesky factorisation of their Gram
-// matrix tells at a fraction of the price of the general case.
-Matrix differing_columns(const Matrix& rows, bool independent) {
+// The unit vectors of the columns in which points differ, where these are surely independent: a
+// Cholesky factorisation of their Gram matrix tells at a fraction of the price of the general case.
+// Empty where it cannot tell.
+Matrix independent_columns(const Matrix& rows) {
   std::vector<Index> columns;
   for (Index j = 0; j < rows.cols(); ++j)
     if ((rows.col(j).array() != 0).any()) columns.push_back(j);
   const auto rank = static_cast<Index>(columns.size());
   if (rank == 0 || rank > rows.rows()) return {};
-  if (independent) {
-    Matrix gram = linalg::gram(rows(Eigen::all, columns));
-    if (!linalg::cholesky_in_place(gram)) return {};
-    const Vector pivots = gram.diagonal().cwiseAbs2();
-    if (!(pivots.minCoeff() > 1e-9 * pivots.maxCoeff())) return {};
-  }
+  Matrix gram = linalg::gram(rows(Eigen::all, columns));
+  if (!linalg::cholesky_in_place(gram)) return {};
+  const Vector pivots = gram.diagonal().cwiseAbs2();
+  if (!(pivots.minCoeff() > 1e-9 * pivots.maxCoeff())) return {};
   Matrix basis = Matrix::Zero(rows.cols(), rank);
   for (Index k = 0; k < rank; ++k) basis(columns[static_cast<std::size_t>(k)], k) = 1;
   return basis;
@@ -45,15 +43,15 @@ Matrix differing_columns(const Matrix& rows, bool independent) {
 
 // A basis of the span, or nothing where that is the whole space. The origin is a row of its own
 // size, so that displacements far from zero are not taken for rounding.
-Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, Span span) {
+Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, bool with_origin) {
   const double far = frame.origin.cwiseAbs().maxCoeff();
-  const bool extra = span == Span::with_origin && far > 0;
+  const bool extra = with_origin && far > 0;
   Matrix rows(x.rows() + z.rows() + (extra ? 1 : 0), x.cols());
   rows.topRows(x.rows()) = x.rowwise() - frame.origin.transpose();
   rows.middleRows(x.rows(), z.rows()) = z.rowwise() - frame.origin.transpose();
   rows /= frame.length;
   if (extra) rows.bottomRows(1) = frame.origin.transpose() / far;
-  Matrix basis = extra ? Matrix() : differing_columns(rows, span != Span::columns);
+  Matrix basis = extra ? Matrix() : independent_columns(rows);
   if (basis.size() == 0) basis = linalg::row_space(rows);
   if (basis.cols() == 0) basis = Matrix::Identity(x.cols(), 1);
   return basis.cols() < x.cols() ? basis : Matrix();
@@ -66,7 +64,7 @@ Span span_of(const Options& options) {
   switch (options.metric.kind()) {
     case MetricChoice::identity:
       // The class-aware method measures many distances.
-      return options.method == Method::class_aware ? Span::columns : Span::everything;
+      return options.method == Method::class_aware ? Span::displacements : Span::everything;
     case MetricChoice::given:
       return Span::everything;
     case MetricChoice::w:
@@ -79,7 +77,7 @@ Span span_of(const Options& options) {
     case PriorChoice::automatic:
     case PriorChoice::identity:
     case PriorChoice::spread:
-      return options.ridge > 0 ? Span::columns : Span::displacements;
+      return Span::displacements;
     case PriorChoice::w:
     case PriorChoice::w_inverse:
       return Span::with_origin;
@@ -101,7 +99,7 @@ Space make_space(const Domain& source, const Domain& target, Span span) {
   frame.origin = middle(x, z);
   frame.length = linalg::power_of_two_above(
       std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin)));
-  if (span != Span::everything) frame.basis = span_basis(x, z, frame, span);
+  if (span != Span::everything) frame.basis = span_basis(x, z, frame, span == Span::with_origin);
   space.x = frame.coordinates(x);
   space.z = frame.coordinates(z);
   return space;

@@ -10,11 +10,9 @@
 
 namespace remblai {
 
-/// Which directions the coordinates keep: all; those in which points differ; the columns in which
-/// they differ, where these are no more than the points, which a ridge allows and no test of their
-/// rank is needed for; or the directions in which they differ and the one towards zero, which
-/// W = X'X + Z'Z sees.
-enum class Span { everything, displacements, columns, with_origin };
+/// Which directions the coordinates keep: all, those in which points differ, or these and the one
+/// towards zero, which W = X'X + Z'Z sees.
+enum class Span { everything, displacements, with_origin };
 
 /// The smallest span that is exact for these options.
 Span span_of(const Options& options);
