@@ -57,7 +57,7 @@ double copy_bandwidth() {
 }
 
 template <class T>
-void measure(std::int64_t n, double bandwidth, int processors) {
+void measure(std::int64_t n, double bandwidth, int processors, int shared_memory) {
   Tile<T> tile;
   tile.rows = tile.columns = n;
   tile.stride = (n + 3) / 4 * 4;
@@ -75,7 +75,7 @@ void measure(std::int64_t n, double bandwidth, int processors) {
   work.kind = RowWork::meet_exact;
   work.weights = weights;
   work.out = out;
-  const SweepRoom room{partial, products, processors, true};
+  const SweepRoom room{partial, products, processors, shared_memory, clusters_work()};
   const float time = median([&] { sweep<T>(tile, x, work, room, sums, false, nullptr); });
   require(cudaGetLastError());
   const double read = static_cast<double>(n) * static_cast<double>(n) * sizeof(T) / time / 1e6;
@@ -98,7 +98,9 @@ int main() {
   std::printf("| entries | n | ms an iteration | GB/s | of a copy |\n|---|---|---|---|---|\n");
   for (const std::int64_t n :
        {2000, 4000, 8000, 10000, 16000, 20000, 24000, 32000, 50000, 65000, 100000})
-    measure<float>(n, bandwidth, properties.multiProcessorCount);
+    measure<float>(n, bandwidth, properties.multiProcessorCount,
+                   static_cast<int>(properties.sharedMemPerBlockOptin));
   for (const std::int64_t n : {4000, 8000, 10000, 16000, 32000, 50000, 60000})
-    measure<double>(n, bandwidth, properties.multiProcessorCount);
+    measure<double>(n, bandwidth, properties.multiProcessorCount,
+                    static_cast<int>(properties.sharedMemPerBlockOptin));
 }

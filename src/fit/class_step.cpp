@@ -147,8 +147,8 @@ void ClassStep::explain(const MetricLearner& metric) {
     for (const bool cautious : cautions) {
       shares_ = shares_of(judgement, reliability, cautious);
       weights.push_back(row_sums());
-      if (cautious) changes[translate] = share_change(shares_.shares);
     }
+    changes[translate] = share_change(shares_of(judgement, reliability, true).shares);
     std::vector<double> distances(cautions.size(), 0.0);
     if (compare) distances = (*compare)(translate, weights);
     for (std::size_t c = 0; c < cautions.size(); ++c) {
@@ -158,6 +158,7 @@ void ClassStep::explain(const MetricLearner& metric) {
   }
   const bool hides_change = changes[0] > 1 && changes[1] < changes[0] / 2;
   double nearest = std::numeric_limits<double>::infinity();
+  explanation_ = {candidates.front().translated, candidates.front().cautious};
   for (const Candidate& candidate : candidates) {
     const double distance = candidate.discrepancy + handicap(candidate, hides_change);
     if (!(distance < nearest)) continue;

@@ -50,19 +50,28 @@ double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& 
 
 namespace {
 
-// Below this many entries a pass is shorter than the way to the GPU and back.
-constexpr double worth_a_gpu = 1e6;
+// Below this many entries a pass is about as long as the way to the GPU and back, and up to so many
+// columns the processor has a better preconditioner.
+constexpr double worth_a_gpu = 0x1p24;
+constexpr Index columns_worth_a_gpu = 4097;
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n) {
-  const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
-  const bool any = resources.device == Device::automatic;
-  if (resources.device == Device::cpu || (any && !large)) return make_cpu_kernel(resources);
-  const int number = any ? 0 : static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
-  const auto count = static_cast<int>(gpus().size());
+  if (resources.device == Device::cpu) return make_cpu_kernel(resources);
+  if (resources.device == Device::automatic) {
+    const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
+    if (large && n >= columns_worth_a_gpu && gpu_count() > 0) {
+      try {
+        return make_cuda_kernel(resources, 0);
+      } catch (const Error&) {  // a GPU that cannot be used is none
+      }
+    }
+    return make_cpu_kernel(resources);
+  }
+  const int number = static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
+  const int count = gpu_count();
   if (number < count) return make_cuda_kernel(resources, number);
-  if (any) return make_cpu_kernel(resources);
   throw Error({.field = "device",
                .value = std::string(names(Device{})[static_cast<std::size_t>(resources.device)]),
                .problem = count == 0 ? why_no_gpu()

@@ -111,7 +111,14 @@ void Transport::State::use(GroundCost next) {
                  .remedy = "rescale the points"});
   const linalg::Threads scope(resources.threads);
   cost = std::move(next);
-  kernel->use(cost);
+  try {
+    kernel->use(cost);
+  } catch (const Error&) {  // a GPU that was taken without being asked for may be too small
+    if (resources.device != Device::automatic) throw;
+    resources.device = Device::cpu;
+    kernel = make_kernel(resources, cost.rows(), cost.columns());
+    kernel->use(cost);
+  }
   has_cost = true;
 }
 

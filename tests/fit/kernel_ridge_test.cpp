@@ -96,6 +96,28 @@ TEST(KernelRidge, WhatLandmarksLeaveOutIsTheFitWithoutThatPoint) {
   }
 }
 
+// More points than are taken at a time, and not all of them judged.
+TEST(KernelRidge, LandmarksOfManyPointsComeInBlocks) {
+  const Index n = 5000, judged = 4100;
+  const Matrix points = random_matrix(n, 2, 20), targets = random_matrix(n, 2, 21);
+  const Vector weights = weights_of(n, 22);
+  KernelRidge ridge(points, 15);
+  ridge.set_width(2);
+  const KernelFit fit = ridge.fit(targets, weights, 0.1, judged);
+  const Matrix k = plain_kernel(points, ridge.support(), 2);
+  const Matrix own = plain_kernel(ridge.support(), ridge.support(), 2);
+  const Matrix normal = k.transpose() * weights.asDiagonal() * k + 0.1 * own;
+  const Matrix inverse = spd::inverse((normal + normal.transpose()) / 2);
+  const Matrix coefficients = inverse * k.transpose() * weights.asDiagonal() * targets;
+  EXPECT_LT(difference(k * fit.coefficients, k * coefficients), 1e-6);
+  for (const Index i : {n - judged, n - 2049, n - 2048, n - 3, n - 1}) {
+    const double leverage = weights[i] * (k.row(i) * inverse).dot(k.row(i));
+    const Matrix value =
+        targets.row(i) - (targets.row(i) - k.row(i) * coefficients) / (1 - leverage);
+    EXPECT_LT(difference(fit.left_out.row(i - n + judged), value), 1e-6) << i;
+  }
+}
+
 // A wide kernel on a line has a rank far below the number of points.
 TEST(KernelRidge, LandmarksThatMissNothingGiveTheExactFit) {
   const Index n = 60;

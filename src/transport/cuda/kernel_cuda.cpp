@@ -94,7 +94,7 @@ class CudaKernel final : public Kernel {
 
   Resources resources_;
   int gpu_;
-  int processors_ = 1;
+  int processors_ = 1, shared_memory_ = 0;
   bool clusters_ = false;
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<cuda::Blas> blas_;
@@ -114,10 +114,10 @@ class CudaKernel final : public Kernel {
 template <class T>
 CudaKernel<T>::CudaKernel(const Resources& resources, int gpu) : resources_(resources), gpu_(gpu) {
   const OnGpu scope(gpu_);
-  int major = 0;
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, gpu_), "its size");
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu_), "its version");
-  clusters_ = major >= 9;
+  check(cudaDeviceGetAttribute(&shared_memory_, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_),
+        "its size");
+  clusters_ = cuda::clusters_work();
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   blas_ = std::make_unique<cuda::Blas>(stream_);
 }
@@ -166,7 +166,11 @@ void CudaKernel<T>::plan_memory() {
   const double numbers = static_cast<double>(cuda::partial_size(stride_, processors_)) +
                          4 * columns + 6 * rows + (rows + columns) * (is_double ? k : 1.5 * k);
   const double beside = sizeof(double) * numbers + static_cast<double>(staged_bytes);
-  const double held = static_cast<double>(entries_.bytes() + kernel_.bytes());
+  double held =
+      static_cast<double>(entries_.bytes() + kernel_.bytes() + float_u_.bytes() + float_v_.bytes());
+  for (const Buffer<double>* buffer : {&staged_, &u_, &v_, &row_shift_, &column_shift_, &x_, &sums_,
+                                       &partial_, &weights_, &shifts_, &out_, &products_})
+    held += static_cast<double>(buffer->bytes());
   const double room = 0.9 * (static_cast<double>(free) + held) - beside;
   const double given = resources_.memory_bytes();
   const double allowed = given > 0 ? std::min(given, room) : room;
@@ -204,8 +208,9 @@ void CudaKernel<T>::use(const GroundCost& cost) {
     send(cost.u().data(), m() * k, u_.data());
     send(cost.v().data(), n() * k, v_.data());
   }
-  if (stored_) return store_entries();
-  if constexpr (!is_double) {
+  if (stored_) {
+    store_entries();
+  } else if constexpr (!is_double) {
     const double u_size = linalg::power_of_two_above(linalg::longest_row(cost.u()));
     const double v_size = linalg::power_of_two_above(linalg::longest_row(cost.v()));
     unit_ = u_size * v_size;
@@ -214,6 +219,8 @@ void CudaKernel<T>::use(const GroundCost& cost) {
     cuda::to_float(u_.data(), 1 / u_size, float_u_.data(), cost.u().size(), stream_);
     cuda::to_float(v_.data(), 1 / v_size, float_v_.data(), cost.v().size(), stream_);
   }
+  check(cudaStreamSynchronize(stream_), "the costs");
+  check(cudaGetLastError(), "the costs");
 }
 
 // Products are made in double, which tensor cores do as fast as float, and rounded once.
@@ -285,6 +292,7 @@ template <class T>
 void CudaKernel<T>::set_columns(double lambda, const Vector& exponents) {
   scale_ = std::numbers::log2e / lambda * unit_;
   send(exponents.data(), n(), column_shift_.data());
+  check(cudaStreamSynchronize(stream_), "the potentials");  // they may not live any longer
 }
 
 // One sweep over the rows of a tile, whose x is in place. Sums begin anew with the first tile.
@@ -303,8 +311,8 @@ void CudaKernel<T>::sweep(Index first, Index count, cuda::RowWork::Kind kind, co
     send(rule->u()->data() + first, count, shifts_.data());
   }
   cuda::sweep<T>(tile(first, count), x_.data(), work,
-                 {partial_.data(), products_.data(), processors_, clusters_}, sums_.data(),
-                 first > 0, stream_);
+                 {partial_.data(), products_.data(), processors_, shared_memory_, clusters_},
+                 sums_.data(), first > 0, stream_);
   if (out) fetch(out_.data(), count, out->data() + first);
 }
 
@@ -409,6 +417,7 @@ Matrix CudaKernel<T>::times(const Matrix& y) const {
   ++counts_.products;
   const Index k = y.cols();
   Matrix product(m(), k);
+  if (k == 0) return product;
   Buffer<double> right, left;
   right.resize(y.size());
   send(y.data(), y.size(), right.data());

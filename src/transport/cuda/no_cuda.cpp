@@ -8,6 +8,10 @@ std::vector<Gpu> gpus() {
   return {};
 }
 
+int gpu_count() {
+  return 0;
+}
+
 std::string why_no_gpu() {
   return "this build has no CUDA; configure it with -D REMBLAI_CUDA=ON where nvcc is installed";
 }

@@ -63,6 +63,14 @@ __device__ double block_sum(T value, double* parts) {
   return total;
 }
 
+// Until all but the last `pending` groups of copies are there. What follows must not be read
+// before.
+template <int pending>
+__device__ void wait_for_copies() {
+  __pipeline_wait_prior(pending);
+  asm volatile("" ::: "memory");
+}
+
 // The numbers that a thread takes at a time.
 template <class T>
 constexpr int lane = 16 / sizeof(T);
@@ -164,7 +172,7 @@ __global__ void __launch_bounds__(threads, 1)
       double dot = 0;
       if (t < count) {
         load(t + stages - 2);
-        __pipeline_wait_prior(stages - 2);
+        wait_for_copies<stages - 2>();
         dot = product(t);
       }
       if (t > 0) cluster.barrier_wait();
@@ -181,6 +189,8 @@ __global__ void __launch_bounds__(threads, 1)
       weight = next_weight;
       shift = next_shift;
     }
+#else
+    __trap();  // `clusters_work` has said no
 #endif
   } else {
     for (int t = 0; t < stages; ++t) load(t);
@@ -191,7 +201,7 @@ __global__ void __launch_bounds__(threads, 1)
     }
     for (int t = 0; t < count; t += together) {
       double dot[together];
-      __pipeline_wait_prior(stages - together);
+      wait_for_copies<stages - together>();
 #pragma unroll
       for (int r = 0; r < together; ++r) dot[r] = product(t + r);
       double* mine = parts[t / together % 2];
@@ -370,12 +380,16 @@ void finish(const Call<T>& call, std::int64_t groups) {
                                   call.room.products, call.tile.rows);
 }
 
-// Each row is split over so many blocks.
+// Each row is split over so many blocks. False where the GPU has too little shared memory for it.
 template <class T, int pieces, int stages, int together, bool clustered>
-void run_one_pass(const Call<T>& call, int blocks) {
+bool run_one_pass(const Call<T>& call, int blocks) {
   const Tile<T>& tile = call.tile;
   const auto kernel = one_pass<T, pieces, stages, together, clustered>;
   const std::size_t shared = static_cast<std::size_t>(stages) * pieces * threads * 16;
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess ||
+      shared + attributes.sharedSizeBytes > static_cast<std::size_t>(call.room.shared_memory))
+    return false;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        static_cast<int>(shared));
   cudaLaunchConfig_t launch = {};
@@ -394,7 +408,7 @@ void run_one_pass(const Call<T>& call, int blocks) {
     int at_once = 0;
     launch.gridDim = static_cast<unsigned>(blocks);
     if (cudaOccupancyMaxActiveClusters(&at_once, kernel, &launch) != cudaSuccess || at_once < 1)
-      at_once = call.room.processors / blocks / 2;
+      return false;
     groups = at_once;
   }
   groups = std::max<std::int64_t>(1, std::min(groups, tile.rows));
@@ -402,6 +416,7 @@ void run_one_pass(const Call<T>& call, int blocks) {
   cudaLaunchKernelEx(&launch, kernel, tile, call.x, call.work, call.room.partial,
                      call.room.products);
   finish(call, groups);
+  return true;
 }
 
 template <class T>
@@ -418,6 +433,13 @@ void run_two_passes(const Call<T>& call) {
 
 }  // namespace
 
+bool clusters_work() {
+  cudaFuncAttributes attributes{};
+  const bool known =
+      cudaFuncGetAttributes(&attributes, one_pass<float, 5, 5, 1, true>) == cudaSuccess;
+  return known && attributes.binaryVersion >= 90 && attributes.ptxVersion >= 90;
+}
+
 std::int64_t partial_size(std::int64_t columns, int processors) {
   return (columns + 32) * processors;
 }
@@ -427,18 +449,20 @@ void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const Swee
            double* sums, bool add, Stream stream) {
   const Call<T> call{tile, x, work, room, sums, add, stream};
   const std::int64_t piece = threads * lane<T>;  // columns that each thread takes 16 bytes of
-  if (tile.stride <= 2 * piece) return run_one_pass<T, 2, 8, 4, false>(call, 1);
-  if (tile.stride <= 4 * piece) return run_one_pass<T, 4, 6, 2, false>(call, 1);
-  if (tile.stride <= 5 * piece) return run_one_pass<T, 5, 5, 2, false>(call, 1);
-  if (tile.stride <= 6 * piece) return run_one_pass<T, 6, 4, 1, false>(call, 1);
-  if (tile.stride <= 8 * piece) return run_one_pass<T, 8, 3, 1, false>(call, 1);
+  const auto within = [&](int pieces) { return tile.stride <= pieces * piece; };
+  if (within(2) && run_one_pass<T, 2, 8, 4, false>(call, 1)) return;
+  if (within(4) && run_one_pass<T, 4, 6, 2, false>(call, 1)) return;
+  if (within(5) && run_one_pass<T, 5, 5, 2, false>(call, 1)) return;
+  if (within(6) && run_one_pass<T, 6, 4, 1, false>(call, 1)) return;
+  if (within(8) && run_one_pass<T, 8, 3, 1, false>(call, 1)) return;
   for (const int blocks : {2, 4, most_blocks_in_cluster}) {
-    if (!room.clusters) break;
-    if (tile.stride <= blocks * 5 * piece) return run_one_pass<T, 5, 5, 1, true>(call, blocks);
-    if (tile.stride <= blocks * 6 * piece) return run_one_pass<T, 6, 4, 1, true>(call, blocks);
-    if (tile.stride <= blocks * 7 * piece) return run_one_pass<T, 7, 4, 1, true>(call, blocks);
-    if (tile.stride <= blocks * 8 * piece) return run_one_pass<T, 8, 3, 1, true>(call, blocks);
+    if (!room.clusters || within(8)) break;
+    if (within(5 * blocks) && run_one_pass<T, 5, 5, 1, true>(call, blocks)) return;
+    if (within(6 * blocks) && run_one_pass<T, 6, 4, 1, true>(call, blocks)) return;
+    if (within(7 * blocks) && run_one_pass<T, 7, 4, 1, true>(call, blocks)) return;
+    if (within(8 * blocks) && run_one_pass<T, 8, 3, 1, true>(call, blocks)) return;
   }
+  cudaGetLastError();  // of a question above that was answered by no
   run_two_passes(call);
 }
 

@@ -43,8 +43,12 @@ struct SweepRoom {
   double* partial = nullptr;
   double* products = nullptr;  ///< one for each row of the largest tile
   int processors = 1;
+  int shared_memory = 0;  ///< bytes that a block may have
   bool clusters = false;  ///< of thread blocks, which wide rows are split over
 };
+
+/// Whether the current GPU, and the code that was compiled for it, know clusters.
+bool clusters_work();
 
 /// Partial sums that a sweep may need, in numbers.
 std::int64_t partial_size(std::int64_t columns, int processors);

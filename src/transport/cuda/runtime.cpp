@@ -7,6 +7,7 @@
 
 #include "remblai/devices.h"
 #include "remblai/error.h"
+#include "transport/cuda/kernel_cuda.h"
 
 namespace remblai {
 namespace cuda {
@@ -33,8 +34,8 @@ void find(void* library, const char* name, Function& function) {
 const Library& library() {
   static const Library loaded = [] {
     void* file = nullptr;
-    for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                             "/usr/local/cuda/lib64/libcublas.so"})
+    const std::string own = fmt::format("libcublas.so.{}", CUDART_VERSION / 1000);
+    for (const char* name : {own.c_str(), "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"})
       if (!file) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!file)
       throw Error({.field = "device",
@@ -122,14 +123,22 @@ std::string asked_for(int& count) {
 
 }  // namespace
 
-std::vector<Gpu> gpus() {
-  int count = 0;
+int gpu_count() {
+  int count = 0, major = 0, usable = 0;
   asked_for(count);
+  while (usable < count &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, usable) == cudaSuccess &&
+         major >= oldest_architecture)
+    ++usable;
+  return usable;
+}
+
+std::vector<Gpu> gpus() {
+  const int count = gpu_count();
   std::vector<Gpu> all;
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) break;
-    if (properties.major < oldest_architecture) break;
     std::size_t free = 0, total = properties.totalGlobalMem;
     int current = 0;
     if (cudaGetDevice(&current) == cudaSuccess && cudaSetDevice(i) == cudaSuccess) {
