@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "transport/cuda/passes.h"
+#include "transport/cuda/entries.h"
+#include "transport/cuda/sweep.h"
 
 namespace {
 

@@ -33,12 +33,11 @@ if(REMBLAI_CUDA OR REMBLAI_CUDA STREQUAL "AUTO")
 endif()
 
 if(REMBLAI_HAS_CUDA)
-  set(cuda_sources src/transport/cuda/kernel_cuda.cpp src/transport/cuda/passes.cu
-                   src/transport/cuda/runtime.cpp)
   # Their headers are nobody else's.
-  set_source_files_properties(
-    src/transport/cuda/kernel_cuda.cpp src/transport/cuda/runtime.cpp
-    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(cuda_sources src/transport/cuda/devices.cpp src/transport/cuda/kernel_cuda.cpp
+                   src/transport/cuda/runtime.cpp)
+  set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  list(APPEND cuda_sources src/transport/cuda/entries.cu src/transport/cuda/sweep.cu)
 else()
   set(cuda_sources src/transport/cuda/no_cuda.cpp)
 endif()

@@ -72,11 +72,13 @@ std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n
   const int number = static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
   const int count = gpu_count();
   if (number < count) return make_cuda_kernel(resources, number);
-  throw Error({.field = "device",
-               .value = std::string(names(Device{})[static_cast<std::size_t>(resources.device)]),
-               .problem = count == 0 ? why_no_gpu()
-                                     : fmt::format("there are {} GPUs, counted from 0", count),
-               .remedy = "give the $device cpu or auto"});
+  throw Error(
+      {.field = "device",
+       .value = std::string(names(Device{})[static_cast<std::size_t>(resources.device)]),
+       .problem = count == 0
+                      ? "is not at hand: " + why_no_gpu()
+                      : fmt::format("is not at hand: there are {} GPUs, counted from 0", count),
+       .remedy = "give the $device cpu or auto"});
 }
 
 }  // namespace remblai

@@ -9,10 +9,10 @@
 #include <type_traits>
 
 #include "base/linalg.h"
-#include "remblai/devices.h"
 #include "remblai/error.h"
-#include "transport/cuda/passes.h"
+#include "transport/cuda/entries.h"
 #include "transport/cuda/runtime.h"
+#include "transport/cuda/sweep.h"
 
 namespace remblai {
 namespace {
@@ -82,9 +82,14 @@ class CudaKernel final : public Kernel {
   void make_entries(Index first, Index count) const;
   cuda::Tile<T> tile(Index first, Index count) const;
   template <class Body>
+  void for_buffers(Body&& body) const;
+  Index staged_rows() const;
+  template <class Body>
   void for_tiles(Body&& body) const;
   template <class Body>
   void for_made_tiles(Body&& body) const;
+  template <class Body>
+  void for_staged_parts(Body&& body) const;
   void set_columns(double lambda, const Vector& exponents);
   void sweep(Index first, Index count, cuda::RowWork::Kind kind, const Vector* weights,
              const RowRule* rule, bool squares, Vector* out) const;
@@ -129,13 +134,18 @@ CudaKernel<T>::~CudaKernel() {
   cudaSetDevice(gpu_);
   blas_.reset();
   cudaStreamDestroy(stream_);
-  for (Buffer<T>* buffer : {&entries_, &kernel_}) buffer->release();
+  for_buffers([](auto& buffer) { buffer.release(); });
+  cudaSetDevice(before);
+}
+
+template <class T>
+template <class Body>
+void CudaKernel<T>::for_buffers(Body&& body) const {
+  for (Buffer<T>* buffer : {&entries_, &kernel_}) body(*buffer);
+  for (Buffer<float>* buffer : {&float_u_, &float_v_}) body(*buffer);
   for (Buffer<double>* buffer : {&staged_, &u_, &v_, &row_shift_, &column_shift_, &x_, &sums_,
                                  &partial_, &weights_, &shifts_, &out_, &products_})
-    buffer->release();
-  float_u_.release();
-  float_v_.release();
-  cudaSetDevice(before);
+    body(*buffer);
 }
 
 template <class T>
@@ -166,11 +176,8 @@ void CudaKernel<T>::plan_memory() {
   const double numbers = static_cast<double>(cuda::partial_size(stride_, processors_)) +
                          4 * columns + 6 * rows + (rows + columns) * (is_double ? k : 1.5 * k);
   const double beside = sizeof(double) * numbers + static_cast<double>(staged_bytes);
-  double held =
-      static_cast<double>(entries_.bytes() + kernel_.bytes() + float_u_.bytes() + float_v_.bytes());
-  for (const Buffer<double>* buffer : {&staged_, &u_, &v_, &row_shift_, &column_shift_, &x_, &sums_,
-                                       &partial_, &weights_, &shifts_, &out_, &products_})
-    held += static_cast<double>(buffer->bytes());
+  double held = 0;
+  for_buffers([&](const auto& buffer) { held += static_cast<double>(buffer.bytes()); });
   const double room = 0.9 * (static_cast<double>(free) + held) - beside;
   const double given = resources_.memory_bytes();
   const double allowed = given > 0 ? std::min(given, room) : room;
@@ -223,6 +230,12 @@ void CudaKernel<T>::use(const GroundCost& cost) {
   check(cudaGetLastError(), "the costs");
 }
 
+// Rows in double that fit the room for them.
+template <class T>
+Index CudaKernel<T>::staged_rows() const {
+  return std::clamp<Index>(staged_bytes / static_cast<Index>(sizeof(double)) / n(), 1, m());
+}
+
 // Products are made in double, which tensor cores do as fast as float, and rounded once.
 template <class T>
 void CudaKernel<T>::store_entries() {
@@ -233,8 +246,7 @@ void CudaKernel<T>::store_entries() {
                                              : 2 * linalg::longest_row(cost.u()) *
                                                    linalg::longest_row(cost.v()));
   if (is_double && !dense) return make_entries(0, m());
-  const Index rows = std::clamp<Index>(
-      static_cast<Index>(staged_bytes / static_cast<std::int64_t>(sizeof(double)) / n()), 1, m());
+  const Index rows = staged_rows();
   staged_.resize(rows * n());
   for (Index first = 0; first < m(); first += rows) {
     const Index count = std::min(rows, m() - first);
@@ -285,6 +297,22 @@ void CudaKernel<T>::for_made_tiles(Body&& body) const {
       cuda::exponentials<T>(tile(first, count), column_shift_.data(), scale_,
                             row_shift_.data() + first, false, stream_);
     body(first, count);
+  });
+}
+
+// body(first row, these rows of K), as many at a time as can be staged.
+template <class T>
+template <class Body>
+void CudaKernel<T>::for_staged_parts(Body&& body) const {
+  const Index rows = staged_rows();
+  staged_.resize(rows * n());
+  for_made_tiles([&](Index first, Index count) {
+    for (Index begin = 0; begin < count; begin += rows) {
+      cuda::Tile<T> part = tile(first, count);
+      part.kernel += begin * stride_;
+      part.rows = std::min(rows, count - begin);
+      body(first + begin, part);
+    }
   });
 }
 
@@ -358,10 +386,9 @@ Kernel::Sums CudaKernel<T>::fix(double lambda, const Vector& f, const Vector& g)
                           row_shift_.data() + first, false, stream_);
     cuda::row_costs<T>(tile(first, count), out_.data(), stream_);
     fetch(out_.data(), count, costs.data() + first);
-    // d / d = 1 for every row would do too, but a row may have vanished: its sum is kept, then all
-    // columns are summed with the factor 1.
-    sweep(first, count, cuda::RowWork::keep, nullptr, nullptr, false, &out.rows);
+    // The sums of the rows are the products with x = 1, which every sweep leaves behind.
     sweep(first, count, cuda::RowWork::given, &ones, nullptr, false, nullptr);
+    fetch(products_.data(), count, out.rows.data() + first);
   });
   out.columns = fetch_sums();
   out.cost = unit_ * costs.sum() + cost_->alpha().dot(out.rows) + cost_->beta().dot(out.columns);
@@ -421,24 +448,15 @@ Matrix CudaKernel<T>::times(const Matrix& y) const {
   Buffer<double> right, left;
   right.resize(y.size());
   send(y.data(), y.size(), right.data());
-  const Index rows = std::clamp<Index>(
-      static_cast<Index>(staged_bytes / static_cast<std::int64_t>(sizeof(double)) / n()), 1, m());
-  left.resize(rows * k);
-  if (!is_double) staged_.resize(rows * n());
-  for_made_tiles([&](Index first, Index count) {
-    for (Index begin = 0; begin < count; begin += rows) {
-      const Index some = std::min(rows, count - begin);
-      cuda::Tile<T> part = tile(first, count);
-      part.kernel += begin * stride_;
-      part.rows = some;
-      const double* from = staged_.data();
-      if constexpr (is_double)
-        from = part.kernel;
-      else
-        cuda::widen<T>(part, staged_.data(), stream_);
-      blas_->times(some, n(), k, from, is_double ? stride_ : n(), right.data(), left.data());
-      fetch(left.data(), some * k, product.row(first + begin).data());
-    }
+  left.resize(staged_rows() * k);
+  for_staged_parts([&](Index first, const cuda::Tile<T>& part) {
+    const double* from = staged_.data();
+    if constexpr (is_double)
+      from = part.kernel;
+    else
+      cuda::widen<T>(part, staged_.data(), stream_);
+    blas_->times(part.rows, n(), k, from, is_double ? stride_ : n(), right.data(), left.data());
+    fetch(left.data(), part.rows * k, product.row(first).data());
   });
   return product;
 }
@@ -448,18 +466,9 @@ Matrix CudaKernel<T>::matrix() const {
   const OnGpu scope(gpu_);
   ++counts_.products;
   Matrix out(m(), n());
-  const Index rows = std::clamp<Index>(
-      static_cast<Index>(staged_bytes / static_cast<std::int64_t>(sizeof(double)) / n()), 1, m());
-  staged_.resize(rows * n());
-  for_made_tiles([&](Index first, Index count) {
-    for (Index begin = 0; begin < count; begin += rows) {
-      const Index some = std::min(rows, count - begin);
-      cuda::Tile<T> part = tile(first, count);
-      part.kernel += begin * stride_;
-      part.rows = some;
-      cuda::widen<T>(part, staged_.data(), stream_);
-      fetch(staged_.data(), some * n(), out.row(first + begin).data());
-    }
+  for_staged_parts([&](Index first, const cuda::Tile<T>& part) {
+    cuda::widen<T>(part, staged_.data(), stream_);
+    fetch(staged_.data(), part.rows * n(), out.row(first).data());
   });
   return out;
 }
