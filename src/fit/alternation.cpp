@@ -40,8 +40,9 @@ class Alternation {
   bool rises(const Step& record) const;
   void judge(const LearnedMetric& before, Step& record) const;
   Matrix moment() const {
-    const Matrix& x = parts_.classes ? parts_.classes->moved() : parts_.space.x;
-    return second_moment(x, parts_.space.z, parts_.planner.moments(parts_.space.z));
+    const Space& space = parts_.space;
+    if (parts_.classes) return second_moment(parts_.classes->moved(), space.z, followed_);
+    return second_moment(space.x, space.z, parts_.planner.moments(space.z));
   }
   bool report(const Step* record, int passes, double error);
   Status conclusion() const;
@@ -52,6 +53,7 @@ class Alternation {
   DistanceWatch watch_;
   double best_ = infinity;  // upper bound of the lowest objective so far
   double bounds_[2] = {};   // of the objective of the last plan: lower, upper
+  PlanMoments followed_;    // of the plan that the classes followed
   bool stopped_ = false;
   Clock::time_point start_ = Clock::now(), last_report_ = start_;
 };
@@ -121,7 +123,8 @@ void Alternation::ask_classes() {
 void Alternation::follow_classes() {
   const Matrix plan_shares = parts_.space.q.cwiseInverse().asDiagonal() *
                              parts_.planner.transposed_times(parts_.classes->members());
-  parts_.classes->move(parts_.planner.moments(parts_.space.z), plan_shares, parts_.learner);
+  followed_ = parts_.planner.moments(parts_.space.z);
+  parts_.classes->move(followed_, plan_shares, parts_.learner);
   parts_.learner.move_source(parts_.classes->moved(), parts_.classes->last_move(parts_.learner));
 }
 

@@ -66,7 +66,7 @@ double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
 
 }  // namespace
 
-FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Purpose purpose,
+FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose purpose,
                                 const ClassOptions& options) {
   const auto judged = static_cast<Index>(labelled.places.size());
   Vector weights = labelled.weights.tail(judged);
@@ -76,7 +76,7 @@ FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Pur
   double smallest = calibrate_candidate(best, labelled, weights, Biases::free);
 
   const Matrix targets = labelled.shares.array() - 1 / static_cast<double>(labelled.shares.cols());
-  KernelRidge ridge(labelled.points, options.landmarks);
+  KernelRidge ridge(labelled.points, options.landmarks, std::move(labelled.distances));
   for (const double factor : {2.0, 1.0, 0.5}) {
     Candidate next;
     next.classifier.width = factor * options.kernel_width * unit;
@@ -108,8 +108,9 @@ Vector right(const Matrix& scores, const std::vector<Index>& places) {
   return found;
 }
 
-Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,
-                         const Vector& weights, const ClassOptions& options) {
+Classifier fit_backwards(const Classifier& forth, const Matrix& points, Matrix distances,
+                         const Matrix& probabilities, const Vector& weights,
+                         const ClassOptions& options) {
   const auto n = static_cast<double>(points.rows());
   Classifier back;
   back.width = forth.width;
@@ -124,7 +125,7 @@ Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Ma
   const Vector rarity = (totals / n).cwiseMax(0.5 / n).cwiseInverse();
   const Vector balanced =
       (probabilities * rarity / static_cast<double>(probabilities.cols())).cwiseMax(1e-3);
-  KernelRidge ridge(points, options.landmarks);
+  KernelRidge ridge(points, options.landmarks, std::move(distances));
   ridge.set_width(back.width);
   const Matrix targets = probabilities.array() - 1 / static_cast<double>(probabilities.cols());
   back.coefficients =

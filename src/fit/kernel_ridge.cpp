@@ -36,9 +36,10 @@ std::vector<Index> even_sample(Index size, Index count) {
   return order;
 }
 
-KernelRidge::KernelRidge(const Matrix& points, Index landmarks) : points_(points) {
+KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances)
+    : points_(points) {
   if (points.rows() <= landmarks) {
-    distances_ = squared_distances(points);
+    distances_ = distances.size() ? std::move(distances) : squared_distances(points);
     return;
   }
   support_ = points(even_sample(points.rows(), landmarks), Eigen::all);

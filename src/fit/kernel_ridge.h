@@ -22,8 +22,9 @@ struct KernelFit {
 /// O(landmarks^2) memory.
 class KernelRidge {
  public:
-  /// `points` must outlive it.
-  KernelRidge(const Matrix& points, Index landmarks);
+  /// `points` must outlive it. `distances` are the squared ones among them, where these are at
+  /// hand.
+  KernelRidge(const Matrix& points, Index landmarks, Matrix distances = {});
 
   /// The points that f is a sum over.
   const Matrix& support() const { return support_.size() ? support_ : points_; }
