@@ -121,7 +121,7 @@ double ClassStep::handicap(const Candidate& candidate, bool hides_change) const 
   return margin * (doubt + (trusted ? 0 : 1));
 }
 
-void ClassStep::explain(const MetricLearner& metric) {
+void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   const ClassOptions& options = options_.classes;
   const bool shares_known = options.target_shares.kind() != SharesChoice::estimated;
   std::vector<bool> translations, cautions;
@@ -132,8 +132,7 @@ void ClassStep::explain(const MetricLearner& metric) {
   const Eigen::RowVectorXd shift = metric.embed(translation()).row(0);
   const Clouds centred(metric.x().rowwise() + shift, metric.z());
   std::optional<Discrepancy> compare;
-  if (translations.size() * cautions.size() > 1)
-    compare.emplace(centred, problem_.p, problem_.q);
+  if (translations.size() * cautions.size() > 1) compare.emplace(centred, problem_.p, problem_.q);
 
   std::vector<Candidate> candidates;
   Judgement judgements[2];     // without and with a translation
@@ -141,7 +140,7 @@ void ClassStep::explain(const MetricLearner& metric) {
   for (const bool translate : translations) {
     const Clouds clouds = translate ? centred : centred.translated(-shift);
     Judgement& judgement = judgements[translate];
-    judgement = judge(problem_, clouds, options);
+    judgement = judge(problem_, clouds, options, pulse);
     const double reliability = std::min(judgement.left_out, judgement.round_trip);
     std::vector<Vector> weights;
     for (const bool cautious : cautions) {
@@ -172,13 +171,13 @@ void ClassStep::explain(const MetricLearner& metric) {
   moved_ = explained_;
 }
 
-void ClassStep::ask(const Matrix& x, const Matrix& z) {
+void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   if (first_) {
     now_ = std::move(*first_);
     first_.reset();
     left_out_ = reliability_ = now_.left_out;
   } else {
-    now_ = judge(problem_, Clouds(x, z), options_.classes);
+    now_ = judge(problem_, Clouds(x, z), options_.classes, pulse);
   }
   reliability_ = std::min(reliability_, now_.round_trip);
   shares_ = shares_of(now_, reliability_, explanation_.cautious);
@@ -218,7 +217,7 @@ void ClassStep::move(const PlanMoments& plan, const Matrix& plan_shares,
                   std::sqrt(noise_ > 0 ? noise_ : 1.0);
 }
 
-void ClassStep::learn_head(const Matrix& x, const Matrix& z) {
+void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   const Index m = x.rows(), n = z.rows();
   LabelledPoints points{Matrix(n + m, x.cols()), Matrix(n + m, problem_.class_count()),
                         Vector(n + m), problem_.places};
@@ -233,7 +232,8 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z) {
     points.distances << clouds.zz, clouds.zx, clouds.zx.transpose(), clouds.xx;
   }
   const double unit = clouds.mean_distance(problem_.p, problem_.q);
-  head_ = fit_classifier(std::move(points), unit, Purpose::labels, options_.classes).classifier;
+  head_ =
+      fit_classifier(std::move(points), unit, Purpose::labels, options_.classes, pulse).classifier;
 }
 
 ClassModel ClassStep::model() const {

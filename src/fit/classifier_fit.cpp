@@ -8,7 +8,6 @@
 
 #include "base/linalg.h"
 #include "fit/calibration.h"
-#include "fit/kernel_ridge.h"
 #include "model/gaussian.h"
 
 namespace remblai {
@@ -67,7 +66,7 @@ double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
 }  // namespace
 
 FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose purpose,
-                                const ClassOptions& options) {
+                                const ClassOptions& options, const Pulse& pulse) {
   const auto judged = static_cast<Index>(labelled.places.size());
   Vector weights = labelled.weights.tail(judged);
   weights /= weights.sum();
@@ -81,7 +80,7 @@ FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose pu
     Candidate next;
     next.classifier.width = factor * options.kernel_width * unit;
     ridge.set_width(next.classifier.width);
-    KernelFit fit = ridge.fit(targets, labelled.weights, options.smoothing, judged);
+    KernelFit fit = ridge.fit(targets, labelled.weights, options.smoothing, judged, pulse);
     if (fit.coefficients.size() == 0) continue;
     next.classifier.coefficients = std::move(fit.coefficients);
     next.classifier.missed = fit.missed;
@@ -110,17 +109,19 @@ Vector right(const Matrix& scores, const std::vector<Index>& places) {
 
 Classifier fit_backwards(const Classifier& forth, const Matrix& points, Matrix distances,
                          const Matrix& probabilities, const Vector& weights,
-                         const ClassOptions& options) {
+                         const ClassOptions& options, const Pulse& pulse) {
   const auto n = static_cast<double>(points.rows());
   Classifier back;
   back.width = forth.width;
   back.biases = Vector::Zero(probabilities.cols());
   const Matrix weighted = weights.asDiagonal() * probabilities;
   const Vector totals = weighted.colwise().sum();
-  if (forth.width == 0) {
+  const auto by_means = [&] {
+    back.width = 0;
     back.points = class_means(points, weighted, totals.cwiseMax(1e-300));
     return back;
-  }
+  };
+  if (forth.width == 0) return by_means();
   // A point weighs as much as its classes are rare, so that every class weighs the same.
   const Vector rarity = (totals / n).cwiseMax(0.5 / n).cwiseInverse();
   const Vector balanced =
@@ -129,7 +130,8 @@ Classifier fit_backwards(const Classifier& forth, const Matrix& points, Matrix d
   ridge.set_width(back.width);
   const Matrix targets = probabilities.array() - 1 / static_cast<double>(probabilities.cols());
   back.coefficients =
-      ridge.fit(targets, weights.cwiseProduct(balanced), options.smoothing, 0).coefficients;
+      ridge.fit(targets, weights.cwiseProduct(balanced), options.smoothing, 0, pulse).coefficients;
+  if (back.coefficients.size() == 0) return by_means();
   back.points = ridge.support();
   return back;
 }

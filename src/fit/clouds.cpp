@@ -31,8 +31,7 @@ Clouds Clouds::translated(const Eigen::RowVectorXd& shift) const {
 }
 
 double Clouds::mean_distance(const Vector& p, const Vector& q) const {
-  const double mean =
-      measured() ? q.dot(zx * p) : GroundCost::between_points(x, z).between(p, q);
+  const double mean = measured() ? q.dot(zx * p) : GroundCost::between_points(x, z).between(p, q);
   // Rounding is no distance: where the points of both clouds are one, any unit will do.
   const double size = std::max(x.cwiseAbs2().maxCoeff(), z.cwiseAbs2().maxCoeff());
   return mean > 1e-24 * size ? mean : size > 0 ? size : 1;

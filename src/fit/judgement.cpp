@@ -27,10 +27,17 @@ LabelledPoints labelled_points(const ClassProblem& problem, const Clouds& clouds
   return labelled;
 }
 
+// The distances at hand are those to all the points that a classifier was trained on, which it may
+// not be a sum over.
+bool at_hand(const Clouds& clouds, const Classifier& classifier, Index trained) {
+  return clouds.measured() && classifier.width > 0 && classifier.points.rows() == trained;
+}
+
 // Scores of the target points by a classifier that was trained on labelled points.
 Matrix scores_forth(const Classifier& classifier, const ClassProblem& problem,
                     const Clouds& clouds) {
-  if (classifier.width == 0 || !clouds.measured()) return classifier.scores(clouds.z);
+  const auto known = static_cast<Index>(problem.known.size());
+  if (!at_hand(clouds, classifier, known + clouds.x.rows())) return classifier.scores(clouds.z);
   Matrix distances(clouds.z.rows(), classifier.points.rows());
   distances << clouds.zz(Eigen::all, problem.known), clouds.zx;
   return classifier.scores_at(std::move(distances));
@@ -38,20 +45,22 @@ Matrix scores_forth(const Classifier& classifier, const ClassProblem& problem,
 
 }  // namespace
 
-Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOptions& options) {
+Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOptions& options,
+                const Pulse& pulse) {
   Judgement judgement;
   judgement.unit = clouds.mean_distance(problem.p, problem.q);
-  FittedClassifier fitted =
-      fit_classifier(labelled_points(problem, clouds), judgement.unit, Purpose::posteriors, options);
+  FittedClassifier fitted = fit_classifier(labelled_points(problem, clouds), judgement.unit,
+                                           Purpose::posteriors, options, pulse);
   judgement.left_out = fitted.left_out;
   judgement.classifier = std::move(fitted.classifier);
   judgement.posterior =
       judgement.classifier.probabilities(scores_forth(judgement.classifier, problem, clouds));
   const Vector weights = static_cast<double>(clouds.z.rows()) * problem.q;
   const Classifier back = fit_backwards(judgement.classifier, clouds.z, clouds.zz,
-                                        judgement.posterior, weights, options);
-  const bool at_hand = back.width > 0 && clouds.measured();
-  const Matrix scores = at_hand ? back.scores_at(clouds.zx.transpose()) : back.scores(clouds.x);
+                                        judgement.posterior, weights, options, pulse);
+  const Matrix scores = at_hand(clouds, back, clouds.z.rows())
+                            ? back.scores_at(clouds.zx.transpose())
+                            : back.scores(clouds.x);
   judgement.round_trip = std::min(1.0, problem.p.dot(right(scores, problem.places)));
   return judgement;
 }

@@ -17,6 +17,7 @@ struct Judgement {
 
 /// A classifier on the source points (and the target points of known label), its opinion on the
 /// target points, and the way back. O(m^3 + n^3) up to as many points as there are landmarks.
-Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOptions& options);
+Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOptions& options,
+                const Pulse& pulse = {});
 
 }  // namespace remblai
