@@ -403,9 +403,8 @@ void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const Swee
   if (within(6) && run_one_pass<T, 6, 4, 1, false>(call, 1)) return;
   if (within(8) && run_one_pass<T, 8, 3, 1, false>(call, 1)) return;
   if (within(10) && run_one_pass<T, 10, 2, 1, false>(call, 1)) return;
-  if (within(12) && run_one_pass<T, 12, 2, 1, false>(call, 1)) return;
   for (const int blocks : {2, 4, most_blocks_in_cluster}) {
-    if (!room.clusters || within(12)) break;
+    if (!room.clusters || within(10)) break;
     if (within(5 * blocks) && run_one_pass<T, 5, 5, 1, true>(call, blocks)) return;
     if (within(6 * blocks) && run_one_pass<T, 6, 4, 1, true>(call, blocks)) return;
     if (within(7 * blocks) && run_one_pass<T, 7, 4, 1, true>(call, blocks)) return;
