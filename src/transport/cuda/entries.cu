@@ -90,8 +90,9 @@ __global__ void __launch_bounds__(threads) cost_of_rows(Tile<T> tile, double* ou
 template <class T>
 __global__ void narrow_rows(const double* from, double factor, Tile<T> tile) {
   const std::int64_t i = blockIdx.x;
-  for (std::int64_t j = threadIdx.x; j < tile.columns; j += blockDim.x)
-    tile.entries[i * tile.stride + j] = static_cast<T>(factor * from[i * tile.columns + j]);
+  for (std::int64_t j = threadIdx.x; j < tile.stride; j += blockDim.x)
+    tile.entries[i * tile.stride + j] =
+        j < tile.columns ? static_cast<T>(factor * from[i * tile.columns + j]) : T(0);
 }
 
 template <class T>
