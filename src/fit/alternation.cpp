@@ -82,8 +82,8 @@ Outcomes Alternation::run() {
     best_ = std::min(best_, bounds_[1]);
     moment = this->moment();
   }
-  out_.fixed_point_residual =
-      full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
+  const bool residual = full && parts_.learner.learns() && !out_.history.empty();
+  out_.fixed_point_residual = residual ? parts_.learner.residual(this->moment()) : nan;
   if (parts_.classes && !out_.history.empty())
     parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z());
   return std::move(out_);

@@ -22,7 +22,7 @@ std::int64_t partial_products(std::int64_t rows);
 template <class T>
 void row_costs(const Tile<T>& tile, double* out, Stream stream);
 
-/// Entries from a row-major matrix in double, times `factor`; 0 beyond column n.
+/// Entries from a row-major matrix in double, times `factor`.
 template <class T>
 void narrow(const double* from, double factor, const Tile<T>& tile, Stream stream);
 
