@@ -11,8 +11,8 @@ if(NOT nanobind_FOUND)
                       "which brings it, or `pip install nanobind` first.")
 endif()
 
-nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_model.cpp
-                    python/bind_spd.cpp python/bind_transport.cpp python/bindings.cpp
+nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_fit.cpp
+                    python/bind_model.cpp python/bind_spd.cpp python/bind_transport.cpp python/bindings.cpp
                     python/options.cpp python/watch.cpp)
 target_include_directories(_core PRIVATE python)
 # The module exports what Python asks for, and nothing of the library inside it.

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from . import _metric
-from ._estimators import GroundMetricTransport
+from ._transport import GroundMetricTransport
 
 try:
     from skada import make_da_pipeline
