@@ -155,7 +155,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         """Learns plan and metric from the points X, with labels y, to the points Xt, without.
         Labels of a few target points that may be used are given as `yt_known`, one for each target
         point. The method "paper" cannot use them. `sample_weight` and `target_weight` are weights of
-        the points of X and Xt.
+        the points of X and Xt; where X is its own target, the first are both.
 
         NaN, None and -1 are labels that are not known (-1 is a class where the labels are -1 and 1).
         Points of X without a label are no source points; where there is no Xt, they are target points
@@ -163,11 +163,13 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         _checks.require_numbers(X, "X")
         every = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
         if y is None:
-            raise ValueError("y: no labels given; the target y must be a label for each point of X")
+            raise ValueError("y: it requires y to be passed, but the target y is None; pass labels of X")
         labels = _checks.of_points(column_or_1d(y, warn=True), len(every), "y")
         labels, took_part = _labels.of_known(labels, "y")
         source = every if took_part.all() else every[took_part]
         weights = _checks.weights(sample_weight, len(every), "sample_weight")
+        if Xt is None and target_weight is None:
+            target_weight = weights
         if weights is not None:
             weights = np.ascontiguousarray(weights[took_part])
         target = every

@@ -143,7 +143,7 @@ class GroundMetricTransport(_SetOutputMixin, GroundMetric, auto_wrap_output_keys
         if yt_known is not None or self.method == "class-aware":
             if labels is None:
                 raise ValueError(
-                    "ys: the class-aware method needs labels of the source points; pass ys="
+                    "ys: the class-aware method needs a label for each source point; pass ys="
                 )
             labels, took_part = _labels.of_known(labels, "ys")
             source = source if took_part.all() else source[took_part]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from . import _metric
+from . import _checks, _metric
 from ._transport import GroundMetricTransport
 
 try:
@@ -26,14 +27,19 @@ except ImportError as error:
     ) from error
 
 
+_DEFAULTS: dict[str, Any] = GroundMetricTransport().get_params()
+
+
 class GroundMetricAdapter(BaseAdapter):
     """Moves source points into the target domain; target points stay.
 
     Parameters
     ----------
     transport : GroundMetricTransport or None
-        How to fit, `transport__reg_e` and so on in a grid search. None has the defaults. Labels of
-        the source are used where its method is "class-aware"; those of the target never are.
+        How to fit, `transport__reg_e` and so on in a grid search. None takes the parameters below.
+        Labels of the source are used where its method is "class-aware"; those of the target never are.
+    reg_e, method, ridge, ...
+        Where no `transport` is given: the parameters of GroundMetricTransport.
 
     Attributes
     ----------
@@ -41,18 +47,47 @@ class GroundMetricAdapter(BaseAdapter):
         Fitted, with plan and metric.
     """
 
-    def __init__(self, transport: GroundMetricTransport | None = None) -> None:
+    def __init__(self, transport: GroundMetricTransport | None = None, **parameters: Any) -> None:
         super().__init__()
+        _checks.require_known(parameters, ["transport", *_DEFAULTS])
         self.transport = transport
+        for name, default in _DEFAULTS.items():
+            setattr(self, name, parameters.get(name, default))
+
+    # What get_params and clone read: every parameter by its name.
+    __init__.__signature__ = inspect.signature(__init__).replace(  # type: ignore[attr-defined]
+        parameters=[
+            *list(inspect.signature(__init__).parameters.values())[:2],
+            *(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+                for name, default in _DEFAULTS.items()
+            ),
+        ]
+    )
+
+    def _chosen(self) -> GroundMetricTransport:
+        own = {name: getattr(self, name) for name in _DEFAULTS}
+        if self.transport is None:
+            return GroundMetricTransport(**own)
+        for name, default in _DEFAULTS.items():
+            if own[name] is not default and not np.array_equal(own[name], default):
+                raise ValueError(f"{name}: a transport is given too; set {name} there")
+        return clone(self.transport)
 
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None) -> GroundMetricAdapter:
         X, sample_domain = check_X_domain(X, sample_domain)
         source, target = source_target_split(X, sample_domain=sample_domain)
-        chosen = self.transport if self.transport is not None else GroundMetricTransport()
+        for points, role, sign in ((source, "source", "positive"), (target, "target", "negative")):
+            if len(points) == 0:
+                raise ValueError(
+                    f"sample_domain: no {role} points; they have {sign} numbers there, and those given are "
+                    f"{sorted(set(np.unique(sample_domain).tolist()))}"
+                )
+        chosen = self._chosen()
         ys = None
         if y is not None and chosen.method == "class-aware":
             ys = source_target_split(np.asarray(y), sample_domain=sample_domain)[0]
-        self.transport_ = clone(chosen).fit(Xs=source, ys=ys, Xt=target)
+        self.transport_ = chosen.fit(Xs=source, ys=ys, Xt=target)
         return self
 
     def fit_transform(
@@ -91,4 +126,4 @@ def GroundMetricMapping(base_estimator: Any = None, **parameters: Any) -> Any:
     """A pipeline of skada: the adapter, then `base_estimator` (a nearest-neighbour rule when None).
     Parameters are those of GroundMetricTransport."""
     base = KNeighborsClassifier(n_neighbors=1) if base_estimator is None else base_estimator
-    return make_da_pipeline(GroundMetricAdapter(GroundMetricTransport(**parameters)), base)
+    return make_da_pipeline(GroundMetricAdapter(**parameters), base)
