@@ -101,12 +101,13 @@ def result_type(*arrays: Any) -> type[np.floating[Any]]:
     return np.float32 if kinds == {np.dtype(np.float32)} else np.float64
 
 
-def threads(value: Any, name: str) -> Any:
-    """As scikit-learn counts jobs: None and -1 are one for each core, -2 one less. 0 is all here."""
+def threads(value: Any) -> Any:
+    """As scikit-learn counts jobs: None and -1 are one for each core, -2 one less. 0 is all here. What
+    is no whole number is left for the library to refuse."""
     if value is None:
         return 0
     if not isinstance(value, numbers_.Integral) or value >= 0:
-        return value  # the library says what is wrong with it
+        return value
     return max(1, _core.thread_count(0) + 1 + int(value))
 
 

@@ -133,7 +133,7 @@ def prepared(keywords: dict[str, Any]) -> dict[str, Any]:
     """Options as the compiled module reads them."""
     keywords = {key: _plain(value) for key, value in keywords.items()}
     if "threads" in keywords:
-        keywords["threads"] = _checks.threads(keywords["threads"], "threads")
+        keywords["threads"] = _checks.threads(keywords["threads"])
     for key in ("prior", "metric"):
         if np.ndim(keywords.get(key, "")) == 2:
             keywords[key] = _checks.core_points(keywords[key], key)
@@ -221,7 +221,7 @@ def transport(
         ],  # fmt: skip
     )
     if "threads" in keywords:
-        keywords["threads"] = _checks.threads(keywords["threads"], "threads")
+        keywords["threads"] = _checks.threads(keywords["threads"])
     with _checks.spelled({"source_weights": "p", "target_weights": "q"}):
         found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:

@@ -3,6 +3,7 @@ ot.unbalanced.sinkhorn_unbalanced."""
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def _settings(
         "solver": "auto" if method in known else method,
         "tolerance": float(stopThr),
         "max_passes": int(numItermax),
-        "threads": _checks.threads(kwargs.get("n_threads"), "n_threads"),
+        "threads": _checks.threads(kwargs.get("n_threads")),
     }
 
 
@@ -234,6 +235,8 @@ def _solve(
 
 
 def _transport(cost: Any, p: Any, q: Any, reg: float, start: Any, settings: Any) -> dict[str, Any]:
+    if not isinstance(settings["threads"], numbers.Integral):
+        raise ValueError(f"n_threads: {settings['threads']!r} is not a whole number")
     with _checks.spelled(NAMES):
         found = _core.transport(cost, p, q, float(reg), start=start, **settings)
     if found["error"] is not None:

@@ -39,10 +39,6 @@ class GroundMetricTransport(_SetOutputMixin, GroundMetric, auto_wrap_output_keys
         Weights of the target points.
     """
 
-    # transform puts its result into the container of set_output itself: scikit-learn's own wrapper
-    # asks for points by position.
-    _sklearn_auto_wrap_output_keys = {"transform"}
-
     @_checks.known_keywords
     def __init__(
         self,
@@ -306,6 +302,11 @@ class GroundMetricTransport(_SetOutputMixin, GroundMetric, auto_wrap_output_keys
         b = _metric.restored(self.model_, prepared, "target")
         parts = [self.model_.distances(part, b).argmin(axis=1) for part in _batches(a, len(b))]
         return np.concatenate(parts)
+
+
+# transform puts its result into the container of set_output itself: scikit-learn's own wrapper asks for
+# points by position.
+GroundMetricTransport._sklearn_auto_wrap_output_keys = {"transform"}
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:

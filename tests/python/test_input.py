@@ -91,7 +91,15 @@ def with_entry(value):
         (scipy.sparse.csr_matrix(Xs), TypeError, "toarray"),
         (with_entry(np.nan), ValueError, "Xs contains NaN"),
         (with_entry(np.inf), ValueError, "infinity"),
-        (np.array([["a", "b"]]), ValueError, "string|convert"),
+        (np.array([["a", "b"]]), ValueError, "^Xs: text; convert"),
+        (Xs.astype(str), ValueError, "^Xs: text; convert"),
+        (Xs.astype(str).tolist(), ValueError, "^Xs: text"),
+        (Xs.astype(str).astype(object), ValueError, "^Xs: text"),
+        (pandas.DataFrame(Xs).astype(str), ValueError, "^Xs: text"),
+        (Xs.astype("datetime64[s]"), ValueError, "^Xs: dates"),
+        (Xs.astype("timedelta64[s]"), ValueError, "^Xs: dates"),
+        (pandas.DataFrame({"a": pandas.date_range("2024", periods=60)}), ValueError, "^Xs: dates"),
+        (np.ma.masked_greater(Xs, 0), ValueError, "^Xs: .* are masked; fill them in"),
         (Xs + 1j, ValueError, "[Cc]omplex"),
         (Xs[:, 0], ValueError, "2D"),
         (Xs[None], ValueError, "dim"),
@@ -118,7 +126,7 @@ def test_points_that_cannot_be(values, error, words):
         ({"tol": -1.0}, "^tol: -1"),
         ({"inner_tol": 0.0}, "^inner_tol: 0"),
         ({"ridge": np.nan}, "^ridge"),
-        ({"n_threads": -1}, "^n_threads: -1"),
+        ({"n_threads": 1.5}, "^n_threads: 1.5 is not a whole number"),
         ({"prior": "unity"}, "identity, w, w-inverse"),
         ({"prior": -np.eye(3)}, "definite|eigenvalue"),
         ({"prior": np.eye(2)}, "prior"),
@@ -187,8 +195,12 @@ def test_a_wrong_keyword_names_the_nearest():
         remblai.fit(Xs=Xs, Xt=Xt, reg_e=1)
     with pytest.raises(TypeError, match="did you mean 'known_labels'"):
         remblai.fit(Xs=Xs, Xt=Xt, yt_known=ys)
+    with pytest.raises(TypeError, match="did you mean 'random_state'"):
+        remblai.GroundMetricClassifier(seed=1)
     with pytest.raises(TypeError, match="did you mean 'seed'"):
-        remblai.GroundMetricClassifier(random_state=1)
+        remblai.fit(Xs=Xs, Xt=Xt, random_state=1)
+    with pytest.raises(TypeError, match="log_ is always there"):
+        GroundMetricTransport(log=True)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         remblai.transport(np.eye(2), lambda_=1, tolerence=1)
     for call in (GroundMetricTransport().fit, GroundMetricTransport().fit_transform, remblai.fit):
@@ -211,7 +223,7 @@ def test_columns_keep_their_order():
         lambda: fitted.transform(Xs=source[list("cba")]),
         lambda: remblai.GroundMetricClassifier().fit(source, ys, Xt=target[list("cba")]),
     ):
-        with pytest.raises(ValueError, match="feature names"):
+        with pytest.raises(ValueError, match="^X[st]: .*feature names"):
             fit()
 
 
