@@ -1,6 +1,8 @@
 """What comes in: every layout and type that makes sense, and clear words for the rest."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas
@@ -270,3 +272,41 @@ def test_files_that_are_no_models(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.eye(2))
     with pytest.raises(ValueError, match="model"):
         remblai.load(tmp_path / "other.npz")
+
+
+def test_messages_name_the_arguments_of_the_caller():
+    model = remblai.fit(Xs=Xs, Xt=Xt)
+    with pytest.raises(ValueError, match="'ys'"):
+        model.predict(Xt)
+    huge = ys + 2**60
+    with pytest.raises(ValueError, match="^ys: label 1"):
+        remblai.fit(Xs=Xs, ys=huge, Xt=Xt)
+    with pytest.raises(ValueError, match="^y: label 1"):
+        remblai.GroundMetricClassifier().fit(Xs, huge, Xt=Xt)
+    with pytest.raises(ValueError, match="^source_weights: all are zero"):
+        remblai.fit(Xs=Xs, Xt=Xt, source_weights=np.zeros(len(Xs)))
+    with pytest.raises(ValueError, match="^q: all are zero"):
+        remblai.transport(np.eye(2), [1, 1], [0, 0], lambda_=1)
+    for text in (Xs.astype(str), np.ma.masked_greater(Xs, 0), Xs.astype("datetime64[s]")):
+        with pytest.raises(ValueError, match="^X: "):
+            remblai.GroundMetricClassifier().fit(text, ys, Xt=Xt)
+        with pytest.raises(ValueError, match="^Xt: "):
+            remblai.GroundMetricClassifier().fit(Xs, ys, Xt=text)
+        with pytest.raises(ValueError, match="^points: "):
+            model.map(text)
+    np.testing.assert_array_equal(  # nothing is masked
+        remblai.fit(Xs=np.ma.masked_array(Xs), Xt=Xt).f, model.f
+    )
+
+
+def test_a_model_that_outlives_the_interpreter_is_not_reported():
+    code = (
+        "import numpy as np, remblai\n"
+        "class Own: pass\n"
+        "own = Own(); own.me = own\n"
+        "own.model = remblai.fit(Xs=np.eye(4), Xt=2 * np.eye(4))\n"
+        "own.model_of_mine = [own.model]\n"
+        "import builtins; builtins.kept = own\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "leak" not in done.stderr, done.stderr
