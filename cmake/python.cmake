@@ -26,6 +26,7 @@ set(stub ${PROJECT_BINARY_DIR}/_core.pyi)
 nanobind_add_stub(
   _core_stub
   MODULE _core
+  INCLUDE_PRIVATE # for lambda_
   OUTPUT ${stub}
   PYTHON_PATH $<TARGET_FILE_DIR:_core>
   DEPENDS _core)

@@ -7,7 +7,6 @@ import datetime
 import difflib
 import functools
 import inspect
-import numbers as numbers_
 import os
 import sys
 import warnings
@@ -106,7 +105,7 @@ def threads(value: Any) -> Any:
     is no whole number is left for the library to refuse."""
     if value is None:
         return 0
-    if not isinstance(value, numbers_.Integral) or value >= 0:
+    if not isinstance(value, (int, np.integer)) or value >= 0:
         return value
     return max(1, _core.thread_count(0) + 1 + int(value))
 

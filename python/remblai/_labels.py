@@ -58,7 +58,7 @@ def places(values: ArrayLike, count: int, name: str, classes: NDArray[Any]) -> N
     return found
 
 
-def is_known(labels: NDArray[Any], classes: NDArray[Any] | tuple[()] = ()) -> NDArray[np.bool_]:
+def is_known(labels: NDArray[Any], classes: ArrayLike = ()) -> NDArray[np.bool_]:
     """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is
     called."""
     there = set(np.asarray(classes).tolist())
@@ -75,16 +75,20 @@ def _is_label(label: Any) -> bool:
 def of_known(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The labels of source points that are known, and which these are. -1 is a class beside 1
     alone, the two names that binary classes often have."""
-    there = (-1, 1) if {label for label in labels.tolist() if _is_label(label)} == {1} else ()
-    known = is_known(labels, there)
+    known = _known_of_source(labels)
     if not known.any():
         raise ValueError(f"{name}: no label is known; NaN, None and -1 mark those that are not")
     return (labels if known.all() else np.array(labels[known].tolist())), known
 
 
+def _known_of_source(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    signs = {label for label in labels.tolist() if _is_label(label)} == {1}
+    return is_known(labels, (-1, 1) if signs else ())
+
+
 def whole_or_none(labels: NDArray[Any], name: str) -> NDArray[np.int64] | None:
     """Labels that a model can hold; None where they are of another kind, or some are not known."""
-    if labels.dtype.kind not in "iubf" or not is_known(labels, (-1, 1) if set(labels.tolist()) == {-1, 1} else ()).all():
+    if labels.dtype.kind not in "iubf" or not _known_of_source(labels).all():
         return None
     if labels.dtype.kind == "f" and np.any(labels != np.round(labels)):
         return None

@@ -48,7 +48,7 @@ def costs(model: Model) -> Float:
     Differences of the points lie in the span."""
     source, target = np.array(model.source_points), model.target_points
     known = model.classes
-    if known is not None:
+    if known is not None and model.source_labels is not None:
         places = np.searchsorted(known.classes, model.source_labels)
         places = np.minimum(places, len(known.classes) - 1)  # a class without weight has no place
         source += known.plan_moves[places]

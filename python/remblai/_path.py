@@ -116,7 +116,7 @@ def fit_path(
     models: list[_core.Model] = []
     labels = []
     for weight in weights:
-        error = path.fit({**options, "lambda_": float(weight)})
+        error: Any = path.fit({**options, "lambda_": float(weight)})
         if error is not None:
             raise error
         models.append(path.model())

@@ -3,7 +3,6 @@ ot.unbalanced.sinkhorn_unbalanced."""
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -235,7 +234,7 @@ def _solve(
 
 
 def _transport(cost: Any, p: Any, q: Any, reg: float, start: Any, settings: Any) -> dict[str, Any]:
-    if not isinstance(settings["threads"], numbers.Integral):
+    if not isinstance(settings["threads"], (int, np.integer)):
         raise ValueError(f"n_threads: {settings['threads']!r} is not a whole number")
     with _checks.spelled(NAMES):
         found = _core.transport(cost, p, q, float(reg), start=start, **settings)

@@ -15,7 +15,9 @@ from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS
 
 
-class GroundMetricTransport(_SetOutputMixin, GroundMetric, auto_wrap_output_keys=None):
+class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no types
+    _SetOutputMixin, GroundMetric, auto_wrap_output_keys=None
+):
     __doc__ = f"""Domain adaptation by transport with a learned ground metric, called as POT's
     transports are: `GroundMetricTransport(reg_e=0.2).fit(Xs=Xs, ys=ys, Xt=Xt).transform(Xs=Xs)`.
 
