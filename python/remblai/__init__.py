@@ -3,9 +3,10 @@
     from remblai import GroundMetricTransport       # POT's conventions
     from remblai import GroundMetricClassifier      # scikit-learn's conventions
 
-`fit` is the method as one function, `fit_path` makes it for many lambdas, `load` opens a model that it or
-the command line wrote, `sinkhorn`, `emd`, `unbalanced` and `solve` are POT's functions of one problem, `remblai.spd` has the geometry of positive definite matrices,
-`remblai.plot` draws (with matplotlib), `remblai.skada` is an adapter for skada.
+`fit` is the method as one function, `fit_path` makes it for many lambdas, `load` opens a model that
+it or the command line wrote, `sinkhorn`, `emd`, `unbalanced` and `solve` are POT's functions of one
+problem, `remblai.spd` has the geometry of positive definite matrices, `remblai.plot` draws (with
+matplotlib), `remblai.skada` is an adapter for skada.
 """
 
 from typing import Any

@@ -61,8 +61,8 @@ PARAMETERS = """
     t : float
         Weight of the geodesic, 1/2 in the paper.
     ridge : float or None
-        Ridge on the second moment of displacements, times its mean eigenvalue. As it grows, the metric
-        tends to the Euclidean one.
+        Ridge on the second moment of displacements, times its mean eigenvalue. As it grows, the
+        metric tends to the Euclidean one.
     max_iter : int or None
         Most outer steps. The class-aware method makes exactly so many.
     tol : float
@@ -94,18 +94,18 @@ PARAMETERS = """
         Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for
         all.
     device : {"auto", "cpu", "cuda", "cuda:1", ...}
-        Where plans are made: `remblai.devices()` lists what there is. "auto" takes a GPU where there
-        is one and the problem is large enough.
+        Where plans are made: `remblai.devices()` lists what there is. "auto" takes a GPU where
+        there is one and the problem is large enough.
     solver, precision, acceleration
         As in the command line: see `remblai.options()`.
     random_state : int, RandomState, Generator or None
         Class-aware: which points are landmarks, where there are more. None is a fixed choice.
     n_threads : int or None
-        Of the fit. None, 0 and -1 are one for each core, -2 is one less. Give 1 where joblib runs fits
-        side by side.
+        Of the fit. None, 0 and -1 are one for each core, -2 is one less. Give 1 where joblib runs
+        fits side by side.
     warm_start : bool
-        fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C, or
-        along a path of parameters. Other points bring a warning and a fresh start.
+        fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C,
+        or along a path of parameters. Other points bring a warning and a fresh start.
     verbose : bool
         Shows progress: a bar where tqdm is installed."""
 
@@ -123,13 +123,13 @@ ATTRIBUTES = """
     status_ : str
         "converged", "iteration-limit", "stopped" or "diverged".
     cost_ : array of shape (m, n)
-        The cost of every pair under which the plan is the best, made when asked for: squared distances
-        and, class-aware, the terms of the classes. In units that reg_e is not divided by.
+        The cost of every pair under which the plan is the best, made when asked for: squared
+        distances and, class-aware, the terms of the classes, whatever `norm` is.
     transport_cost_ : float
         <plan, cost> at the end.
     log_ : dict
-        In the manner of POT's logs: `err` (of the sums of the plan) and `loss` after each step, `niter`,
-        `log_u` and `log_v`.
+        In the manner of POT's logs: `err` (of the sums of the plan) and `loss` after each step,
+        `niter`, `log_u` and `log_v`.
     n_iter_ : int
         Outer steps made.
     shares_ : array of shape (classes,)
@@ -159,7 +159,8 @@ class GroundMetric(BaseEstimator):
     # ---- fitting
 
     def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> tuple[_core.Model, Any]:
-        """The model of arrays that are checked, and what stopped it or None. Changes nothing here."""
+        """The model of arrays that are checked, and what stopped it or None. Changes nothing
+        here."""
         keywords = self._options()
         unit = self._unit(Xs, Xt, keywords, arrays)
         if unit is not None:
@@ -172,7 +173,9 @@ class GroundMetric(BaseEstimator):
         except _checks.Refused as refused:
             if start is None or refused.field != "start":
                 raise
-            message = "warm_start: the last fit had other points, weights or preprocessing; starting anew"
+            message = (
+                "warm_start: the last fit had other points, weights or preprocessing; starting anew"
+            )
             _checks.warn(message)
             return run(Xs, Xt, **arrays)
 
@@ -292,7 +295,11 @@ class GroundMetric(BaseEstimator):
         check_is_fitted(self, "model_")
         history, model = self.history_, self.model_
         errors = np.maximum(history["source_error"], history["target_error"]) if history else []
-        told = {"err": list(errors), "niter": self.n_iter_, "loss": list(history.get("objective", ()))}
+        told = {
+            "err": list(errors),
+            "niter": self.n_iter_,
+            "loss": list(history.get("objective", ())),
+        }
         if model.lambda_ > 0:
             told.update(log_u=model.f / model.lambda_, log_v=model.g / model.lambda_)
         return told
@@ -316,7 +323,9 @@ class GroundMetric(BaseEstimator):
         check_is_fitted(self, "model_")
         if name not in self._made:
             made = make()
-            self._made[name] = made.astype(self._kind, copy=False) if isinstance(made, np.ndarray) else made
+            self._made[name] = (
+                made.astype(self._kind, copy=False) if isinstance(made, np.ndarray) else made
+            )
         return self._made[name]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -327,17 +336,21 @@ class GroundMetric(BaseEstimator):
         return state
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model into a file that `remblai.load` and the command line read. Parameters of the
-        estimator are not in it: pickle has those too."""
+        """Writes the model into a file that `remblai.load` and the command line read. Parameters of
+        the estimator are not in it: pickle has those too."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
 
-    def report(self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = "") -> None:
+    def report(
+        self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = ""
+    ) -> None:
         """Writes the page of `remblai report`: one file for a browser. `yt`, the true labels of the
         target points, are shown and scored; NaN or -1 is a label that is not known."""
         check_is_fitted(self, "model_")
         page: dict[str, Any] = {"title": title} if title else {}
-        _core.write_text(path, self.model_.html(names=self._names, **page, **self._labels_to_show(yt)))
+        _core.write_text(
+            path, self.model_.html(names=self._names, **page, **self._labels_to_show(yt))
+        )
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}
@@ -347,15 +360,18 @@ class GroundMetric(BaseEstimator):
         return self.metric_
 
     def get_metric(self) -> Callable[..., float]:
-        """A function of two points, as scikit-learn takes for `metric=`. It does not change when the
-        estimator is fitted again. For many points, Euclidean distances of X @ components_.T are faster."""
+        """A function of two points, as scikit-learn takes for `metric=`. It does not change when
+        the estimator is fitted again. For many points, Euclidean distances of X @ components_.T are
+        faster."""
         check_is_fitted(self, "model_")
         return functools.partial(_metric.point_distance, self.model_)
 
     def pair_distance(self, pairs: ArrayLike) -> _checks.Float:
         """Distances of pairs of points, given as an array of shape (n, 2, d)."""
         check_is_fitted(self, "model_")
-        array = check_array(pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs")
+        array = check_array(
+            pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs"
+        )
         d = len(self.model_.metric_origin)
         if array.ndim != 3 or array.shape[1:] != (2, d):
             raise ValueError(f"pairs: an array of shape {array.shape}; it must be (n, 2, {d})")

@@ -25,11 +25,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Refused(ValueError):
-    """What the library cannot use, as data: the name of the field, its value, what is wrong with it and
-    what to do about it. The text has the keywords of `remblai.fit`, or the `names` given for them."""
+    """What the library cannot use, as data: the name of the field, its value, what is wrong with it
+    and what to do about it. The text has the keywords of `remblai.fit`, or the `names` given for
+    them."""
 
     def __init__(
-        self, field: str, value: str, problem: str, remedy: str, names: Mapping[str, str] | None = None
+        self,
+        field: str,
+        value: str,
+        problem: str,
+        remedy: str,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
         self.names = dict(names or {})
@@ -43,9 +49,10 @@ class Refused(ValueError):
 
 
 def points(values: ArrayLike | None, name: str, copy: bool = False) -> NDArray[Any]:
-    """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken: lists,
-    data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices, NaN,
-    infinities, text and complex numbers are refused. Without `copy` it may be the caller's array."""
+    """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken:
+    lists, data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices,
+    NaN, infinities, text and complex numbers are refused. Without `copy` it may be the caller's
+    array."""
     if values is None:
         raise ValueError(f"{name}: no points given; pass {name}=")
     require_numbers(values, name)
@@ -53,8 +60,8 @@ def points(values: ArrayLike | None, name: str, copy: bool = False) -> NDArray[A
 
 
 def require_numbers(values: Any, name: str) -> None:
-    """Refuses what NumPy would turn into numbers that nobody meant: text, dates, and entries that are
-    masked. Everything else is left to later checks."""
+    """Refuses what NumPy would turn into numbers that nobody meant: text, dates, and entries that
+    are masked. Everything else is left to later checks."""
     require_unmasked(values, name)
     if scipy.sparse.issparse(values):
         return
@@ -76,8 +83,8 @@ def require_numbers(values: Any, name: str) -> None:
 def require_unmasked(values: Any, name: str) -> None:
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         raise ValueError(
-            f"{name}: {int(np.ma.count_masked(values))} entries are masked; fill them in (.filled(value)) "
-            "or leave their points out"
+            f"{name}: {int(np.ma.count_masked(values))} entries are masked; fill them in "
+            "(.filled(value)) or leave their points out"
         )
 
 
@@ -101,8 +108,8 @@ def result_type(*arrays: Any) -> type[np.floating[Any]]:
 
 
 def threads(value: Any) -> Any:
-    """As scikit-learn counts jobs: None and -1 are one for each core, -2 one less. 0 is all here. What
-    is no whole number is left for the library to refuse."""
+    """As scikit-learn counts jobs: None and -1 are one for each core, -2 one less. 0 is all here.
+    What is no whole number is left for the library to refuse."""
     if value is None:
         return 0
     if not isinstance(value, (int, np.integer)) or value >= 0:
@@ -156,8 +163,8 @@ def shares(values: ArrayLike, name: str) -> Float:
 def labels(
     values: ArrayLike | None, count: int, name: str, *, unknown: bool = False
 ) -> NDArray[np.int64] | None:
-    """Whole numbers, of points that all have one. Where labels may be `unknown`, NaN marks such a point;
-    it becomes -1, which the library never scores."""
+    """Whole numbers, of points that all have one. Where labels may be `unknown`, NaN marks such a
+    point; it becomes -1, which the library never scores."""
     if values is None:
         return None
     given = of_points(values, count, name)
@@ -183,12 +190,13 @@ def labels(
 
 
 def source_labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64] | None:
-    """Whole numbers, all of them known: -1, which marks one that is not, is a class beside 1 alone."""
+    """Whole numbers, all of them known: -1, which marks one that is not, is a class beside 1
+    alone."""
     given = labels(values, count, name)
     if given is not None and np.any(given == -1) and set(given.tolist()) != {-1, 1}:
         raise ValueError(
-            f"{name}: -1 marks a label that is not known, and every point here needs one; leave these points "
-            "out, or use an estimator, which does"
+            f"{name}: -1 marks a label that is not known, and every point here needs one; leave these "
+            "points out, or use an estimator, which does"
         )
     return given
 
@@ -234,7 +242,7 @@ def require_known(given: Iterable[str], known: Sequence[str]) -> None:
             raise TypeError(f"there is no parameter '{name}'{nearest(name, known)}")
 
 
-#: Other words for a parameter: those of the library, of the estimators, and what other packages say.
+#: Other words for a parameter: those of the library, of the estimators and of other packages.
 _SAME = (
     ("lambda_", "reg_e", "reg", "lambda", "alpha", "epsilon", "blur"),
     ("geodesic", "t"),
@@ -286,7 +294,8 @@ def by_name(function: Function) -> Function:
 
 
 def all_or_nothing(fit: Function) -> Function:
-    """An estimator whose fit fails is what it was before; one that reached a model keeps all of it."""
+    """An estimator whose fit fails is what it was before; one that reached a model keeps all of
+    it."""
 
     @functools.wraps(fit)
     def checked(self: Any, *args: Any, **keywords: Any) -> Any:

@@ -32,9 +32,9 @@ def _base_has(name: str) -> Callable[[Any], bool]:
 
 
 class GroundMetricClassifier(ClassifierMixin, GroundMetric):
-    __doc__ = f"""A classifier for a target domain without labels: `fit(X, y, Xt=Xt)` carries the labels
-    of X over to Xt, `predict` answers for any points of the target domain. Without Xt the source is its
-    own target. `GroundMetricClassifier(method="paper")` is the method as published.
+    __doc__ = f"""A classifier for a target domain without labels: `fit(X, y, Xt=Xt)` carries the
+    labels of X over to Xt, `predict` answers for any points of the target domain. Without Xt the
+    source is its own target. `GroundMetricClassifier(method="paper")` is the method as published.
 
     Parameters
     ----------
@@ -62,13 +62,19 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     -----
     In GridSearchCV scikit-learn cuts every fit argument that has as many rows as X into folds with
     it, so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on),
-    Xt, yt_known and target_weight are asked for without `set_fit_request`; sample_weight needs it, as
-    everywhere in scikit-learn.
+    Xt, yt_known and target_weight are asked for without `set_fit_request`; sample_weight needs it,
+    as everywhere in scikit-learn.
     """
 
     __metadata_request__fit = {"Xt": True, "yt_known": True, "target_weight": True}
 
-    _names = {**NAMES, "Xs": "X", "ys": "y", "source_weights": "sample_weight", "target_weights": "target_weight"}
+    _names = {
+        **NAMES,
+        "Xs": "X",
+        "ys": "y",
+        "source_weights": "sample_weight",
+        "target_weights": "target_weight",
+    }
 
     @_checks.known_keywords
     def __init__(
@@ -154,16 +160,18 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     ) -> GroundMetricClassifier:
         """Learns plan and metric from the points X, with labels y, to the points Xt, without.
         Labels of a few target points that may be used are given as `yt_known`, one for each target
-        point. The method "paper" cannot use them. `sample_weight` and `target_weight` are weights of
-        the points of X and Xt; where X is its own target, the first are both.
+        point. The method "paper" cannot use them. `sample_weight` and `target_weight` are weights
+        of the points of X and Xt; where X is its own target, the first are both.
 
-        NaN, None and -1 are labels that are not known (-1 is a class where the labels are -1 and 1).
-        Points of X without a label are no source points; where there is no Xt, they are target points
-        along with the others."""
+        NaN, None and -1 are labels that are not known (-1 is a class where the labels are -1 and
+        1). Points of X without a label are no source points; where there is no Xt, they are target
+        points along with the others."""
         _checks.require_numbers(X, "X")
         every = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
         if y is None:
-            raise ValueError("y: it requires y to be passed, but the target y is None; pass labels of X")
+            raise ValueError(
+                "y: it requires y to be passed, but the target y is None; pass labels of X"
+            )
         labels = _checks.of_points(column_or_1d(y, warn=True), len(every), "y")
         labels, took_part = _labels.of_known(labels, "y")
         source = every if took_part.all() else every[took_part]
@@ -269,15 +277,17 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         return whole
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The share of labels that are right, among points whose label in y is known: NaN, None and -1
-        are not, unless they are classes."""
+        """The share of labels that are right, among points whose label in y is known: NaN, None and
+        -1 are not, unless they are classes."""
         check_is_fitted(self, "model_")
         truth = column_or_1d(np.asarray(y))
         known = np.flatnonzero(_labels.is_known(truth, self.classes_))
         if len(known) == len(truth):
             return float(super().score(X, y, sample_weight))
         if len(known) == 0:
-            raise ValueError(f"y: none of its {len(truth)} labels is known, so there is nothing to score")
+            raise ValueError(
+                f"y: none of its {len(truth)} labels is known, so there is nothing to score"
+            )
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         labels = np.array(truth[known].tolist())
         return float(super().score(_safe_indexing(X, known), labels, weights))

@@ -61,12 +61,13 @@ def fit(
     and `metric` may also be symmetric positive definite matrices, and `target_shares` one number
     for each class of the source, in ascending order of the labels.
 
-    `start` is a model of the same points to begin from, fitted with any options. A model that has not
-    converged brings a warning; its `status` and `reason` say why.
+    `start` is a model of the same points to begin from, fitted with any options. A model that has
+    not converged brings a warning; its `status` and `reason` say why.
 
-    `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and about
-    ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
-    callback, the exception is raised and has the state reached as its attribute `model`.
+    `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and
+    about ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an
+    exception of the callback, the exception is raised and has the state reached as its attribute
+    `model`.
     """
     _checks.require_known(keywords, [*DEFAULTS, "known_labels", "source_weights", "target_weights"])
     if start is not None and not isinstance(start, _core.Model):
@@ -174,8 +175,8 @@ def load(path: str | os.PathLike[str]) -> _core.Model:
 
 
 class Plan(NamedTuple):
-    """A solved transport problem: min <G, cost> + lambda sum G ln G, the sums of G being given or, where
-    they are relaxed, pulled towards the weights."""
+    """A solved transport problem: min <G, cost> + lambda sum G ln G, the sums of G being given or,
+    where they are relaxed, pulled towards the weights."""
 
     plan: _checks.Float  #: G, m x n
     f: _checks.Float  #: potentials: G = exp((f_i + g_j - cost_ij)/lambda)
@@ -191,8 +192,8 @@ class Plan(NamedTuple):
         m, n = self.plan.shape
         error = max(self.source_error, self.target_error)
         return (
-            f"<remblai.Plan: {m} x {n}, cost {self.cost:.6g}, gap at most {self.gap:.1e}, error of the sums "
-            f"{error:.1e}, {'converged' if self.converged else 'not converged'}>"
+            f"<remblai.Plan: {m} x {n}, cost {self.cost:.6g}, gap at most {self.gap:.1e}, error of the "
+            f"sums {error:.1e}, {'converged' if self.converged else 'not converged'}>"
         )
 
 
@@ -204,19 +205,26 @@ def transport(
     lambda_: float,
     **keywords: Any,
 ) -> Plan:
-    """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones. lambda_ is
-    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision,
+    """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones.
+    lambda_ is in the units of the cost. Other keywords: tolerance, max_passes, solver, precision,
     threads, device.
 
-    `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in units of
-    the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used as they are.
-    With both it is ot.unbalanced.sinkhorn_unbalanced(p, q, cost, lambda_, (relax_source, relax_target))."""
+    `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in
+    units of the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used
+    as they are. With both it is ot.unbalanced.sinkhorn_unbalanced(p, q, cost, lambda_,
+    (relax_source, relax_target))."""
     if not lambda_ > 0:
         raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
     _checks.require_known(
         keywords,
         [
-            "tolerance", "max_passes", "solver", "precision", "threads", "device", "relax_source",
+            "tolerance",
+            "max_passes",
+            "solver",
+            "precision",
+            "threads",
+            "device",
+            "relax_source",
             "relax_target",
         ],  # fmt: skip
     )
@@ -252,6 +260,15 @@ def problem(
     p = uniform(rows) if p is None else _checks.weights(p, rows, names[1])
     q = uniform(columns) if q is None else _checks.weights(q, columns, names[2])
     return cost, p, q  # type: ignore[return-value]
+
+
+def require_equal_sums(a: _checks.Float, b: _checks.Float) -> None:
+    total, other = float(np.sum(a)), float(np.sum(b))
+    if not np.isclose(total, other, rtol=1e-6):
+        raise ValueError(
+            f"a and b: their sums differ ({total:.9g} and {other:.9g}); divide each by its sum, or use "
+            "remblai.unbalanced"
+        )
 
 
 def uniform(count: int) -> _checks.Float:

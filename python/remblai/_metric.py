@@ -44,8 +44,8 @@ def matrix(model: Model) -> Float:
 
 
 def costs(model: Model) -> Float:
-    """The cost of every pair of fitted points, m x n, with which the plan is exp((f + g - cost)/lambda).
-    Differences of the points lie in the span."""
+    """The cost of every pair of fitted points, m x n, with which the plan is exp((f + g -
+    cost)/lambda). Differences of the points lie in the span."""
     source, target = np.array(model.source_points), model.target_points
     known = model.classes
     if known is not None and model.source_labels is not None:
@@ -82,7 +82,9 @@ def point_distance(model: Model, u: ArrayLike, v: ArrayLike, squared: bool = Fal
     a, b = (np.atleast_2d(np.asarray(point, dtype=np.float64)) for point in (u, v))
     d = len(model.metric_origin)
     if a.shape != (1, d) or b.shape != (1, d):
-        raise ValueError(f"points of shape {np.shape(u)} and {np.shape(v)}; the metric has {d} features")
+        raise ValueError(
+            f"points of shape {np.shape(u)} and {np.shape(v)}; the metric has {d} features"
+        )
     distance = float(pair_distance(model, a, b)[0])
     return distance**2 if squared else distance
 

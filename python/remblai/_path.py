@@ -36,16 +36,17 @@ class LambdaPath(Sequence[_core.Model]):
         return self.models[place]
 
     def scores(self, yt: ArrayLike, *, test: bool = False) -> list[Score]:
-        """One for each lambda: how many target points (or further points, with `test`) whose label is
-        known in yt were labelled right."""
+        """One for each lambda: how many target points (or further points, with `test`) whose label
+        is known in yt were labelled right."""
         found = self.test_labels if test else self.target_labels
         if found is None:
             raise ValueError("ys: the path has no labels to carry over; give ys= to fit_path")
         return [evaluate(labels, yt) for labels in found]
 
     def best(self, yt: ArrayLike) -> _core.Model:
-        """The model whose labels of the target points are right most often, among those that are known
-        in yt; of equal ones that of the largest lambda. Do not score it with the same labels."""
+        """The model whose labels of the target points are right most often, among those that are
+        known in yt; of equal ones that of the largest lambda. Do not score it with the same
+        labels."""
         return self.models[int(np.argmax([score.correct for score in self.scores(yt)]))]
 
     def values(self, name: str) -> NDArray[np.float64]:
@@ -56,10 +57,13 @@ class LambdaPath(Sequence[_core.Model]):
         last = [json.loads(model.report())["history"][-1] for model in self.models]
         if name not in last[0]:
             raise ValueError(f"{name}: there is no such number; there are {', '.join(last[0])}")
-        return np.array([np.nan if step[name] is None else step[name] for step in last], dtype=float)
+        return np.array(
+            [np.nan if step[name] is None else step[name] for step in last], dtype=float
+        )
 
     def plot(self, yt: ArrayLike | None = None, ax: Any = None) -> Any:
-        """Draws cost (and accuracy, where labels are given) against lambda: see `remblai.plot.path`."""
+        """Draws cost (and accuracy, where labels are given) against lambda: see
+        `remblai.plot.path`."""
         from . import plot
 
         return plot.path(self, yt=yt, ax=ax)
@@ -67,7 +71,9 @@ class LambdaPath(Sequence[_core.Model]):
     def __repr__(self) -> str:
         done = sum(model.status == "converged" for model in self.models)
         first, last = (f"{value:.3g}" for value in (self.lambdas[0], self.lambdas[-1]))
-        return f"<remblai.LambdaPath: {len(self)} models, lambda {first} to {last}; {done} converged>"
+        return (
+            f"<remblai.LambdaPath: {len(self)} models, lambda {first} to {last}; {done} converged>"
+        )
 
 
 @_checks.by_name
@@ -84,13 +90,13 @@ def fit_path(
     verbose: bool = False,
     **keywords: Any,
 ) -> LambdaPath:
-    """`fit` for each of `lambdas`, from large to small. The fits share the span of the points, the first
-    metric and the memory, and each begins at the plan of the one before, so that a path costs far less
-    than so many fits; each is the fit that `fit` would make, up to the tolerances.
+    """`fit` for each of `lambdas`, from large to small. The fits share the span of the points, the
+    first metric and the memory, and each begins at the plan of the one before, so that a path costs
+    far less than so many fits; each is the fit that `fit` would make, up to the tolerances.
 
-    Where there are `ys`, the target points are labelled along the way, and so are those of `X_test`,
-    further points of the target domain. Keywords are the options of `fit` and of `Model.predict`
-    (`rule`, `neighbours`, `knn_metric`)."""
+    Where there are `ys`, the target points are labelled along the way, and so are those of
+    `X_test`, further points of the target domain. Keywords are the options of `fit` and of
+    `Model.predict` (`rule`, `neighbours`, `knn_metric`)."""
     asked = {name: keywords.pop(name) for name in PREDICTION if name in keywords}
     _checks.require_known(keywords, [name for name in DEFAULTS if name != "lambda_"])
     weights = np.sort(_checks.numbers(lambdas, "lambdas").ravel())[::-1]
@@ -124,7 +130,12 @@ def fit_path(
             labels.append(path.labels(**asked))
         if verbose:
             print(f"lambda {weight:.4g}: {models[-1].status}, {models[-1].reason}")
-    missed = [f"{weight:.3g}" for weight, model in zip(weights, models) if model.status != "converged"]
+    missed = [
+        f"{weight:.3g}" for weight, model in zip(weights, models) if model.status != "converged"
+    ]
     if missed:
-        _checks.warn(f"not converged for lambda {', '.join(missed)}: see the models' reason", ConvergenceWarning)
+        _checks.warn(
+            f"not converged for lambda {', '.join(missed)}: see the models' reason",
+            ConvergenceWarning,
+        )
     return LambdaPath(weights, models, np.array(labels) if ys is not None else None, len(Xt))

@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _checks, _core
-from ._functions import problem
+from ._functions import problem, require_equal_sums
 
 #: POT's names for ways to the same plan; here they all choose the way by themselves.
 _POT = ("sinkhorn", "sinkhorn_log", "sinkhorn_stabilized", "sinkhorn_epsilon_scaling", "greenkhorn")
-_RELAXED = ("sinkhorn", "sinkhorn_stabilized", "sinkhorn_reg_scaling", "sinkhorn_translation_invariant")
+_RELAXED = (
+    "sinkhorn",
+    "sinkhorn_stabilized",
+    "sinkhorn_reg_scaling",
+    "sinkhorn_translation_invariant",
+)
 _OWN = ("auto", "anderson", "newton")
 
 #: How these functions spell what the library calls otherwise.
@@ -47,17 +52,17 @@ def sinkhorn(
 ) -> Any:
     """The plan min <G, M> + reg sum G ln G with marginals a and b; with `log` also a dict.
 
-    Arguments are those of ot.sinkhorn. An empty a or b is uniform; b may have one histogram a column:
-    then the result is the list of losses <G, M>. float32 arrays give a float32 result. Differences:
-    `stopThr` is the L1 error of both marginals, small `reg` is safe, and `method` may also be auto,
-    anderson or newton (POT's own names all mean auto). `warmstart` is (log u, log v); the first is made
-    from the second. `n_threads` is the only further keyword.
+    Arguments are those of ot.sinkhorn. An empty a or b is uniform; b may have one histogram a
+    column: then the result is the list of losses <G, M>. float32 arrays give a float32 result.
+    Differences: `stopThr` is the L1 error of both marginals, small `reg` is safe, and `method` may
+    also be auto, anderson or newton (POT's own names all mean auto). `warmstart` is (log u, log v);
+    the first is made from the second. `n_threads` is the only further keyword.
 
     `numItermax` is the most iterations, each of which reads M once: a Sinkhorn step, a step of
     conjugate gradients inside a Newton step, or the trial of one. The log has how many there were
-    (`niter`), the error after each step (`err`; steps at a larger reg come first where the way begins
-    there), the bound `gap` of the distance to the optimum, `converged`, and `warmstart` for the next
-    call. Its `u` and `v` overflow where reg is small; `log_u` and `log_v` do not.
+    (`niter`), the error after each step (`err`; steps at a larger reg come first where the way
+    begins there), the bound `gap` of the distance to the optimum, `converged`, and `warmstart` for
+    the next call. Its `u` and `v` overflow where reg is small; `log_u` and `log_v` do not.
     """
     settings = _settings(method, _POT, numItermax, stopThr, kwargs)
     _positive(reg)
@@ -90,8 +95,8 @@ def sinkhorn2(
     warmstart: tuple[ArrayLike, ArrayLike] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """The loss <G, M> of `sinkhorn`, with its arguments, as ot.sinkhorn2 returns it: a number, or one
-    for each column of b."""
+    """The loss <G, M> of `sinkhorn`, with its arguments, as ot.sinkhorn2 returns it: a number, or
+    one for each column of b."""
     columns = np.asarray(b)
     one = columns.ndim != 2
     if one and columns.size == 0:
@@ -126,8 +131,8 @@ def unbalanced(
     log: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """The plan min <G, M> + reg KL(G | a b') + reg_m KL(row sums | a) + reg_m KL(column sums | b), with
-    KL(x | w) = sum x ln(x/w) - x + w; with `log` also a dict.
+    """The plan min <G, M> + reg KL(G | a b') + reg_m KL(row sums | a) + reg_m KL(column sums | b),
+    with KL(x | w) = sum x ln(x/w) - x + w; with `log` also a dict.
 
     Arguments are those of ot.unbalanced.sinkhorn_unbalanced. `reg_m` is one number, or one for each
     side; infinity keeps the sums of a side exact. The entropy is measured against a b' (`reg_type`
@@ -216,12 +221,8 @@ def _solve(
 ) -> dict[str, Any]:
     """What the library found, for the mass of a and b."""
     cost, p, q = problem(M, a if np.size(a) else None, b if np.size(b) else None, ("M", "a", "b"))
+    require_equal_sums(p, q)
     total = float(p.sum())
-    if not np.isclose(total, q.sum(), rtol=1e-6):
-        raise ValueError(
-            f"a and b: their sums differ ({total:.9g} and {q.sum():.9g}); divide each by its sum, or "
-            "use remblai.unbalanced"
-        )
     start = None
     if log_v is not None:
         # -inf belongs to a column without weight, which takes no part.
@@ -252,22 +253,29 @@ def _tell(name: str, found: list[dict[str, Any]], verbose: bool, warn: bool) -> 
             print(f"{number:5d}|{error:8e}|")
     if warn and not all(solved["converged"] for solved in found):
         _checks.warn(
-            f"remblai.{name} missed its marginals by {worst:.1e} after {iterations} iterations; raise "
-            "numItermax or reg"
+            f"remblai.{name} missed its marginals by {worst:.1e} after {iterations} iterations; "
+            "raise numItermax or reg"
         )
 
 
 def _errors(found: list[dict[str, Any]]) -> list[float]:
     """The largest error of all columns of b; one that is done stays where it is."""
     steps = max(len(solved["errors"]) for solved in found)
-    padded = [solved["errors"] + (steps - len(solved["errors"])) * solved["errors"][-1:] for solved in found]
+    padded = [
+        solved["errors"] + (steps - len(solved["errors"])) * solved["errors"][-1:]
+        for solved in found
+    ]
     return [max(errors) for errors in zip(*padded)]
 
 
 def _log(found: list[dict[str, Any]], reg: float, losses: bool, kind: Any) -> dict[str, Any]:
     """POT's keys. u and v overflow where reg is small; their logarithms do not."""
     log_u, log_v = (
-        (np.stack([solved[name] / reg for solved in found], axis=-1) if losses else found[0][name] / reg)
+        (
+            np.stack([solved[name] / reg for solved in found], axis=-1)
+            if losses
+            else found[0][name] / reg
+        )
         for name in ("f", "g")
     )
     with np.errstate(over="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _checks
-from ._functions import exact, uniform
+from ._functions import exact, require_equal_sums, uniform
 from ._sinkhorn import relative_entropy, sinkhorn
 from ._sinkhorn import unbalanced as relaxed
 
@@ -23,9 +23,9 @@ def emd(
     numThreads: int = 1,
     check_marginals: bool = True,
 ) -> Any:
-    """The exact plan min <G, M> with marginals a and b; with `log` also a dict with cost and potentials
-    (u, v), as ot.emd. The network simplex method always ends at the optimum on one thread, so
-    `numItermax` and `numThreads` change nothing."""
+    """The exact plan min <G, M> with marginals a and b; with `log` also a dict with cost and
+    potentials (u, v), as ot.emd. The network simplex method always ends at the optimum on one
+    thread, so `numItermax` and `numThreads` change nothing."""
     plan, told = _exact(a, b, M, center_dual, check_marginals)
     return (plan, told) if log else plan
 
@@ -43,7 +43,8 @@ def emd2(
     check_marginals: bool = True,
 ) -> Any:
     """The exact cost <G, M>, as ot.emd2: a number, or one for each column of b. With `log` or
-    `return_matrix` also a dict (or a list of them), which has the plan `G` where it is asked for."""
+    `return_matrix` also a dict (or a list of them), which has the plan `G` where it is asked
+    for."""
     columns = np.asarray(b)
     each = columns.T if columns.ndim == 2 else [columns]
     found = [_exact(a, one, M, center_dual, check_marginals) for one in each]
@@ -58,19 +59,18 @@ def emd2(
     return (costs, logs) if log or return_matrix else costs
 
 
-def _exact(a: Any, b: Any, M: Any, center_dual: bool, check_marginals: bool) -> tuple[Any, dict[str, Any]]:
+def _exact(
+    a: Any, b: Any, M: Any, center_dual: bool, check_marginals: bool
+) -> tuple[Any, dict[str, Any]]:
     kind = _checks.result_type(a, b, M)
     rows, columns = np.shape(M) if np.ndim(M) == 2 else (0, 0)
     a, b = (
         _checks.numbers(weights, name) if np.size(weights) else uniform(count)
         for weights, name, count in ((a, "a", rows), (b, "b", columns))
     )
+    if check_marginals:
+        require_equal_sums(a, b)
     total = float(np.sum(a))
-    if check_marginals and not np.isclose(total, np.sum(b), rtol=1e-6):
-        raise ValueError(
-            f"a and b: their sums differ ({total:.9g} and {np.sum(b):.9g}); divide each by its sum, or "
-            "use remblai.unbalanced"
-        )
     found = exact(a, b, M)
     u, v = found.f, found.g
     if center_dual:
@@ -157,13 +157,15 @@ def solve(
     tol: float | None = None,
     verbose: bool = False,
 ) -> Solution:
-    """One transport problem, with the arguments of ot.solve: exact where `reg` is None or 0, entropic
-    else, with relaxed sums where `unbalanced` is given. The value has `reg` times KL(G | a b'), or
-    times sum G ln G where `reg_type` is "entropy"; the plan is the same. None of max_iter and tol is
-    POT's default; `method` may be that of `sinkhorn`."""
+    """One transport problem, with the arguments of ot.solve: exact where `reg` is None or 0,
+    entropic else, with relaxed sums where `unbalanced` is given. The value has `reg` times KL(G | a
+    b'), or times sum G ln G where `reg_type` is "entropy"; the plan is the same. None of max_iter
+    and tol is POT's default; `method` may be that of `sinkhorn`."""
     a, b = ([] if weights is None else weights for weights in (a, b))
     if c is not None or reg_type.lower() not in ("kl", "entropy"):
-        raise ValueError(f"reg_type: '{reg_type}'; there are KL and entropy, measured against a b' alone")
+        raise ValueError(
+            f"reg_type: '{reg_type}'; there are KL and entropy, measured against a b' alone"
+        )
     if unbalanced is not None:
         if unbalanced_type.lower() != "kl" or reg_type.lower() != "kl":
             raise ValueError("unbalanced_type, reg_type: relaxed sums go with KL and KL alone")
@@ -173,7 +175,9 @@ def solve(
         plan, told = relaxed(
             a, b, M, reg, unbalanced, log=True, verbose=verbose, n_threads=n_threads, **settings
         )
-        return Solution(plan, told["total_cost"], told["cost"], told["warmstart"], _status(told), told)
+        return Solution(
+            plan, told["total_cost"], told["cost"], told["warmstart"], _status(told), told
+        )
     if not reg:
         plan, told = emd(a, b, M, log=True)
         return Solution(plan, told["cost"], told["cost"], (told["u"], told["v"]), "Converged", told)

@@ -24,8 +24,8 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
     Parameters
     ----------{PARAMETERS}
     out_of_sample_map : {{"continuous", "ferradans"}}
-        How points that were not fitted move: by the plan's own formula, or by the displacement of the
-        nearest fitted point (in the learned metric).
+        How points that were not fitted move: by the plan's own formula, or by the displacement of
+        the nearest fitted point (in the learned metric).
     distribution_estimation : callable or None
         Weights of points from the points; None weighs all the same.
 
@@ -121,13 +121,14 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         yt_known: ArrayLike | None = None,
     ) -> GroundMetricTransport:
         """Learns plan and metric from Xs and Xt. By the method "paper" labels change neither: whole
-        numbers in `ys` go into the model, for `model_.predict`, where all of them are known. The method
-        "class-aware" is fitted with labels of any kind in `ys`, and with those of a few target points
-        in `yt_known`, one for each target point. Known labels in `yt` bring a warning.
+        numbers in `ys` go into the model, for `model_.predict`, where all of them are known. The
+        method "class-aware" is fitted with labels of any kind in `ys`, and with those of a few
+        target points in `yt_known`, one for each target point. Known labels in `yt` bring a
+        warning.
 
-        NaN, None and -1 are labels that are not known (-1 is a class where the labels are -1 and 1).
-        Source points without a label take no part in a class-aware fit: `xs_`, `coupling_` and `cost_`
-        have the others; `transform` answers for all.
+        NaN, None and -1 are labels that are not known (-1 is a class where the labels are -1 and
+        1). Source points without a label take no part in a class-aware fit: `xs_`, `coupling_` and
+        `cost_` have the others; `transform` answers for all.
 
         Give the arguments by name, or at least three of them in this order, which is POT's."""
         self._way()
@@ -201,8 +202,9 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         yt: ArrayLike | None = None,
         batch_size: int | None = None,
     ) -> Any:
-        """Source points into the target domain: those that were fitted, or any others, `batch_size` of
-        these at a time (None: as many as fit the memory). Labels and Xt are not read, as in POT."""
+        """Source points into the target domain: those that were fitted, or any others, `batch_size`
+        of these at a time (None: as many as fit the memory). Labels and Xt are not read, as in
+        POT."""
         points = self._points(Xs, "Xs")
         if _same(points, self.xs_):
             mapped = self.model_.map()
@@ -229,11 +231,14 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
             mapped = _in_batches(self.model_.map_back, points, batch_size)
         else:
             model = self.model_
-            mapped = self._moved(points, "target", model.map_back(), model.target_points, batch_size)
+            mapped = self._moved(
+                points, "target", model.map_back(), model.target_points, batch_size
+            )
         return self._given_out(_checks.like(mapped, points), Xt)
 
     def _given_out(self, mapped: NDArray[Any], given: Any) -> Any:
-        """As set_output asks for it: an array, or a data frame with the index of the points given."""
+        """As set_output asks for it: an array, or a data frame with the index of the points
+        given."""
         return _wrap_data_with_container("transform", mapped, given, self)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -270,9 +275,9 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         return _in_batches(move, points, batch_size)
 
     def transform_labels(self, ys: ArrayLike | None = None) -> NDArray[Any]:
-        """Soft labels of the fitted target points, (n, classes): the share of each class (in ascending
-        order) in the mass that a point receives from points whose label is known; 0 where it receives
-        none from such."""
+        """Soft labels of the fitted target points, (n, classes): the share of each class (in
+        ascending order) in the mass that a point receives from points whose label is known; 0 where
+        it receives none from such."""
         check_is_fitted(self, "model_")
         if ys is None:
             raise ValueError("ys: no labels given; pass ys=")
@@ -306,8 +311,8 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         return np.concatenate(parts)
 
 
-# transform puts its result into the container of set_output itself: scikit-learn's own wrapper asks for
-# points by position.
+# transform puts its result into the container of set_output itself: scikit-learn's own wrapper asks
+# for points by position.
 GroundMetricTransport._sklearn_auto_wrap_output_keys = {"transform"}
 
 
@@ -333,7 +338,9 @@ def _in_batches(work: Callable[[Any], Any], points: Any, size: int | None) -> ND
         return work(points)
     if size < 1:
         raise ValueError(f"batch_size: {size} is less than 1")
-    return np.concatenate([work(points[first : first + size]) for first in range(0, len(points), size)])
+    return np.concatenate(
+        [work(points[first : first + size]) for first in range(0, len(points), size)]
+    )
 
 
 def _batches(points: Any, others: int) -> Iterator[Any]:

@@ -41,7 +41,9 @@ def _axes(ax: Any) -> Any:
     if ax is None:
         return plt.subplots(layout="constrained")[1]
     if not isinstance(ax, Axes):
-        raise TypeError(f"ax: {type(ax).__name__}; give axes of matplotlib, as plt.subplots()[1], or none")
+        raise TypeError(
+            f"ax: {type(ax).__name__}; give axes of matplotlib, as plt.subplots()[1], or none"
+        )
     return ax
 
 
@@ -57,8 +59,8 @@ def _whole(*axes: Any) -> None:
 
 
 def convergence(fitted: Any, ax: Any = None) -> Any:
-    """How far the objective of each step is above the smallest, and the change of distances. The step
-    with the smallest objective has no place on the logarithmic axis."""
+    """How far the objective of each step is above the smallest, and the change of distances. The
+    step with the smallest objective has no place on the logarithmic axis."""
     model, ax = _model(fitted), _axes(ax)
     history = json.loads(model.report())["history"]
     steps = [step["step"] for step in history]
@@ -76,8 +78,11 @@ def convergence(fitted: Any, ax: Any = None) -> Any:
     return ax
 
 
-def plan(fitted: Any, ax: Any = None, ys: ArrayLike | None = None, yt: ArrayLike | None = None) -> Any:
-    """The transport plan as a picture; rows and columns in the order of labels, where these are given."""
+def plan(
+    fitted: Any, ax: Any = None, ys: ArrayLike | None = None, yt: ArrayLike | None = None
+) -> Any:
+    """The transport plan as a picture; rows and columns in the order of labels, where these are
+    given."""
     coupling, ax = _model(fitted).plan(), _axes(ax)
     rows, columns = coupling.shape
     if ys is not None:
@@ -118,13 +123,14 @@ def metric(
 ) -> Any:
     """The metric as a picture, positive and negative entries in different colours.
 
-    `order` is that of the features: "given", "size" (by the entry on the diagonal, largest first), or
-    "cluster" (features that the metric ties together stand together). Of many features "size" and
-    "cluster" show the `most` with the largest entries on the diagonal; "cluster" divides these out, so
-    that what ties features together is seen. "auto" is "given" up to 30 features, then "cluster".
+    `order` is that of the features: "given", "size" (by the entry on the diagonal, largest first),
+    or "cluster" (features that the metric ties together stand together). Of many features "size"
+    and "cluster" show the `most` with the largest entries on the diagonal; "cluster" divides these
+    out, so that what ties features together is seen. "auto" is "given" up to 30 features, then
+    "cluster".
 
-    `shape` is for features that are pixels: (height, width). The picture then has the entry of each on
-    the diagonal in its place."""
+    `shape` is for features that are pixels: (height, width). The picture then has the entry of each
+    on the diagonal in its place."""
     ax = _axes(ax)
     A = _metric.matrix(_model(fitted))
     d = len(A)
@@ -165,7 +171,10 @@ def metric(
 def _pixels(values: Any, shape: tuple[int, int], ax: Any) -> Any:
     height, width = shape
     if height * width != len(values):
-        raise ValueError(f"shape: {height} x {width} is {height * width} pixels; there are {len(values)} features")
+        raise ValueError(
+            f"shape: {height} x {width} is {height * width} pixels; there are {len(values)} "
+            "features"
+        )
     picture = ax.imshow(values.reshape(shape), cmap="magma", interpolation="nearest")
     ax.set(title="metric: weight of each pixel", xticks=[], yticks=[])
     ax.figure.colorbar(picture, ax=ax)
@@ -236,8 +245,12 @@ def ellipse(
     A = _metric.matrix(model)
     if A.shape != (2, 2):
         raise ValueError(f"ellipse: the metric has {len(A)} features; it can be drawn for 2")
-    if model.options["preprocess"] in ("l2", "hellinger") and (data or centre is None or radius is None):
-        raise ValueError("ellipse: after l2 or hellinger the points are not those given; pass data=False")
+    if model.options["preprocess"] in ("l2", "hellinger") and (
+        data or centre is None or radius is None
+    ):
+        raise ValueError(
+            "ellipse: after l2 or hellinger the points are not those given; pass data=False"
+        )
     if data or centre is None or radius is None:
         source = _metric.restored(model, model.source_points, "source")
         target = _metric.restored(model, model.target_points, "target")
@@ -265,9 +278,9 @@ def ellipse(
 
 
 def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
-    """Source, mapped source and target points: their two coordinates, or, of more, the two directions
-    in which they spread most under the learned metric. `ys` colours the source by class. Where all
-    mapped points fall into one place, the picture says so, and what to change."""
+    """Source, mapped source and target points: their two coordinates, or, of more, the two
+    directions in which they spread most under the learned metric. `ys` colours the source by class.
+    Where all mapped points fall into one place, the picture says so, and what to change."""
     model, ax = _model(fitted), _axes(ax)
     source, target = model.source_points, model.target_points
     sets = [source, _metric.inside(model, model.map()), target]
@@ -285,7 +298,11 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     if names is None:
         names = ("feature 0", "feature 1")
     colours: Any = "tab:blue"
-    marks = [("o", "lightgrey", "target"), ("x", "dimgrey", "source"), ("o", "dimgrey", "mapped source")]
+    marks = [
+        ("o", "lightgrey", "target"),
+        ("x", "dimgrey", "source"),
+        ("o", "dimgrey", "mapped source"),
+    ]
     key = [Line2D([], [], marker=m, color=c, linestyle="", label=text) for m, c, text in marks]
     if ys is not None:
         classes, codes = np.unique(_checks.of_points(ys, len(source), "ys"), return_inverse=True)
@@ -304,14 +321,17 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     ax.legend(handles=key)
     spread = [float(np.sqrt(points.var(axis=0).sum())) for points in (sets[1], sets[2])]
     if spread[0] < 0.1 * spread[1]:
-        hint = "All mapped points are near one place: the plan is almost uniform.\nTry a smaller reg_e (lambda)."
+        hint = (
+            "All mapped points are near one place: the plan is almost uniform.\n"
+            "Try a smaller reg_e (lambda)."
+        )
         ax.text(0.02, 0.02, hint, transform=ax.transAxes, color="tab:red", fontsize="small")
     return ax
 
 
 def path(found: Any, ax: Any = None, yt: ArrayLike | None = None) -> Any:
-    """A path of `fit_path`: the transport cost against lambda and, where labels of the target points are
-    given, the share that is labelled right. A cross is a fit that did not converge."""
+    """A path of `fit_path`: the transport cost against lambda and, where labels of the target
+    points are given, the share that is labelled right. A cross is a fit that did not converge."""
     if not isinstance(found, LambdaPath):
         raise TypeError(f"{type(found).__name__}: give what remblai.fit_path returns")
     scores = None if yt is None else [100 * score.accuracy for score in found.scores(yt)]
@@ -320,7 +340,9 @@ def path(found: Any, ax: Any = None, yt: ArrayLike | None = None) -> Any:
     lines = ax.plot(found.lambdas, costs, "o-", color="tab:blue", label="transport cost")
     missed = [model.status != "converged" for model in found]
     if any(missed):
-        lines += ax.plot(found.lambdas[missed], costs[missed], "kx", markersize=9, label="not converged")
+        lines += ax.plot(
+            found.lambdas[missed], costs[missed], "kx", markersize=9, label="not converged"
+        )
     if found.lambdas.min() > 0:
         ax.set_xscale("log")
     ax.set(xlabel="lambda", ylabel="transport cost", title="path of lambda")

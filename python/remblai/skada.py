@@ -1,7 +1,7 @@
 """Remblai inside skada's pipelines.
 
-    from remblai.skada import GroundMetricMapping
-    GroundMetricMapping(reg_e=0.2).fit(X, y, sample_domain=sample_domain)      # source > 0, target < 0
+from remblai.skada import GroundMetricMapping
+GroundMetricMapping(reg_e=0.2).fit(X, y, sample_domain=sample_domain)      # source > 0, target < 0
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class GroundMetricAdapter(BaseAdapter):
     ----------
     transport : GroundMetricTransport or None
         How to fit, `transport__reg_e` and so on in a grid search. None takes the parameters below.
-        Labels of the source are used where its method is "class-aware"; those of the target never are.
+        Labels of the source are used where its method is "class-aware"; those of the target never
+        are.
     reg_e, method, ridge, ...
         Where no `transport` is given: the parameters of GroundMetricTransport.
 
@@ -55,7 +56,9 @@ class GroundMetricAdapter(BaseAdapter):
             setattr(self, name, parameters.get(name, default))
 
     # What get_params and clone read: every parameter by its name.
-    __init__.__signature__ = inspect.signature(__init__).replace(  # type: ignore[attr-defined]
+    __init__.__signature__ = inspect.signature(
+        __init__
+    ).replace(  # type: ignore[attr-defined]
         parameters=[
             *list(inspect.signature(__init__).parameters.values())[:2],
             *(
@@ -80,8 +83,8 @@ class GroundMetricAdapter(BaseAdapter):
         for points, role, sign in ((source, "source", "positive"), (target, "target", "negative")):
             if len(points) == 0:
                 raise ValueError(
-                    f"sample_domain: no {role} points; they have {sign} numbers there, and those given are "
-                    f"{sorted(set(np.unique(sample_domain).tolist()))}"
+                    f"sample_domain: no {role} points; they have {sign} numbers there, and those given "
+                    f"are {sorted(set(np.unique(sample_domain).tolist()))}"
                 )
         chosen = self._chosen()
         ys = None

@@ -1,5 +1,5 @@
-"""What POT's ot.da.BaseTransport does (fit, transform, inverse_transform, labels, types of numbers), asked
-of GroundMetricTransport."""
+"""What POT's ot.da.BaseTransport does (fit, transform, inverse_transform, labels, types of
+numbers), asked of GroundMetricTransport."""
 
 import warnings
 
@@ -33,7 +33,9 @@ def test_the_plan_is_the_one_of_the_cost(fitted):
     lam = fitted.model_.lambda_
     exponent = fitted.log_["log_u"][:, None] + fitted.log_["log_v"][None, :] - fitted.cost_ / lam
     np.testing.assert_allclose(np.exp(exponent), fitted.coupling_, rtol=1e-6, atol=1e-12)
-    assert np.sum(fitted.coupling_ * fitted.cost_) == pytest.approx(fitted.transport_cost_, rel=1e-4)
+    assert np.sum(fitted.coupling_ * fitted.cost_) == pytest.approx(
+        fitted.transport_cost_, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("preprocess", ["none", "zscore", "standardise", "l2", "hellinger"])
@@ -45,11 +47,19 @@ def test_the_cost_of_any_preprocessing(preprocess, d):
     for method in METHODS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted = GroundMetricTransport(method=method, preprocess=preprocess).fit(Xs=Xs, ys=ys, Xt=Xt)
-        exponent = fitted.log_["log_u"][:, None] + fitted.log_["log_v"][None, :] - fitted.cost_ / fitted.model_.lambda_
+            fitted = GroundMetricTransport(method=method, preprocess=preprocess).fit(
+                Xs=Xs, ys=ys, Xt=Xt
+            )
+        exponent = (
+            fitted.log_["log_u"][:, None]
+            + fitted.log_["log_v"][None, :]
+            - fitted.cost_ / fitted.model_.lambda_
+        )
         np.testing.assert_allclose(np.exp(exponent), fitted.coupling_, rtol=1e-5, atol=1e-10)
         if method == "paper":
-            np.testing.assert_allclose(fitted.cost_, fitted.model_.distances(Xs, Xt) ** 2, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(
+                fitted.cost_, fitted.model_.distances(Xs, Xt) ** 2, rtol=1e-6, atol=1e-9
+            )
 
 
 def test_sums_of_the_plan():
@@ -80,7 +90,9 @@ def test_new_points_and_batches(fitted):
         assert whole.shape == back.shape == new.shape
         for size in (1, 10, 128):
             np.testing.assert_allclose(fitted.transform(Xs=new, batch_size=size), whole, rtol=1e-9)
-            np.testing.assert_allclose(fitted.inverse_transform(Xt=new, batch_size=size), back, rtol=1e-9)
+            np.testing.assert_allclose(
+                fitted.inverse_transform(Xt=new, batch_size=size), back, rtol=1e-9
+            )
     with pytest.raises(ValueError, match="batch_size: 0"):
         fitted.transform(Xs=new, batch_size=0)
 
@@ -99,7 +111,12 @@ def test_arguments_in_pots_order():
     for call in (GroundMetricTransport().fit, GroundMetricTransport().fit_transform):
         with pytest.raises(TypeError, match="by name: Xs="):
             call(Xs, Xt)  # these would be Xs and ys
-    for call in (named.transform, named.transform_labels, named.inverse_transform_labels, named.inverse_transform):
+    for call in (
+        named.transform,
+        named.transform_labels,
+        named.inverse_transform_labels,
+        named.inverse_transform,
+    ):
         with pytest.raises(ValueError, match="pass (Xs|Xt|ys|yt)="):
             call()
 
@@ -135,7 +152,9 @@ def test_float32_in_gives_float32_out(method):
         "mu_s": lambda f, X, Z: f.mu_s,
         "soft labels": lambda f, X, Z: f.transform_labels(ys),
         "soft labels back": lambda f, X, Z: f.inverse_transform_labels(yt),
-        "ferradans": lambda f, X, Z: f.set_params(out_of_sample_map="ferradans").transform(Xs=X + 1),
+        "ferradans": lambda f, X, Z: f.set_params(out_of_sample_map="ferradans").transform(
+            Xs=X + 1
+        ),
     }
     for name, result in results.items():
         assert result(fitted, Xs, Xt).dtype == np.float32, name
@@ -156,7 +175,10 @@ def test_data_frames_out_of_transform():
     assert isinstance(plain.transform(Xs=source), np.ndarray)
     assert list(plain.get_feature_names_out()) == columns
     fitted = GroundMetricTransport().set_output(transform="pandas").fit(Xs=source, Xt=target)
-    for mapped in (fitted.transform(Xs=source), GroundMetricTransport().set_output(transform="pandas").fit_transform(Xs=source, Xt=target)):
+    for mapped in (
+        fitted.transform(Xs=source),
+        GroundMetricTransport().set_output(transform="pandas").fit_transform(Xs=source, Xt=target),
+    ):
         assert isinstance(mapped, pandas.DataFrame)
         assert list(mapped.columns) == columns and list(mapped.index) == list(source.index)
         np.testing.assert_allclose(mapped.to_numpy(), plain.transform(Xs=source))
@@ -168,11 +190,20 @@ def test_data_frames_out_of_transform():
 def test_scikit_learns_words_for_threads_and_chance():
     Xs, ys, Xt, _ = shifted(m=40, n=30)
     expected = GroundMetricTransport(method="class-aware", landmarks=12).fit(Xs=Xs, ys=ys, Xt=Xt)
-    for parameters in ({"n_threads": -1}, {"n_threads": None}, {"n_threads": -2}, {"random_state": None}):
-        other = GroundMetricTransport(method="class-aware", landmarks=12, **parameters).fit(Xs=Xs, ys=ys, Xt=Xt)
+    for parameters in (
+        {"n_threads": -1},
+        {"n_threads": None},
+        {"n_threads": -2},
+        {"random_state": None},
+    ):
+        other = GroundMetricTransport(method="class-aware", landmarks=12, **parameters).fit(
+            Xs=Xs, ys=ys, Xt=Xt
+        )
         np.testing.assert_allclose(other.coupling_, expected.coupling_, rtol=1e-9)
     for state in (3, np.random.RandomState(3), np.random.default_rng(3)):
-        fitted = GroundMetricTransport(method="class-aware", random_state=state).fit(Xs=Xs, ys=ys, Xt=Xt)
+        fitted = GroundMetricTransport(method="class-aware", random_state=state).fit(
+            Xs=Xs, ys=ys, Xt=Xt
+        )
         assert fitted.model_.options["seed"] == (3 if state == 3 else fitted.model_.options["seed"])
     with pytest.raises(ValueError, match="^random_state: "):
         GroundMetricTransport(random_state="today").fit(Xs=Xs, Xt=Xt)

@@ -49,7 +49,10 @@ def test_none_keeps_a_default():
         nothing = {
             option["name"]: None for option in remblai.options() if option["name"] != "method"
         }
-        given, left_out = class_aware(X, y, Z, method=method, **nothing), class_aware(X, y, Z, method=method)
+        given, left_out = (
+            class_aware(X, y, Z, method=method, **nothing),
+            class_aware(X, y, Z, method=method),
+        )
         np.testing.assert_array_equal(given.f, left_out.f)
         assert given.options == left_out.options
     assert remblai.fit(Xs=X, ys=y, Xt=Z, method=None).classes is None
@@ -132,8 +135,13 @@ def test_it_is_the_computation_in_numpy(data, digits):
     with threadpool_limits(1):  # many small products
         expected = oracle.adapt(X, y, Z, E)
     # The product has another rule for which explanation wins, so it is told the choice of the other.
-    model = class_aware(X, y, Z, caution="cautious" if expected["cautious"] else "bold",
-                translation="yes" if expected["centring"] == "translation" else "no")
+    model = class_aware(
+        X,
+        y,
+        Z,
+        caution="cautious" if expected["cautious"] else "bold",
+        translation="yes" if expected["centring"] == "translation" else "no",
+    )
     classes, probabilities = model.predict_proba(E)
     assert np.mean(model.predict(E) == classes[expected["labels"]]) >= 0.99
     assert np.mean(model.predict(E, rule="nearest") == classes[expected["map_labels"]]) >= 0.99
@@ -248,7 +256,9 @@ def test_a_class_without_mass_keeps_its_column():
 def test_saved_models_answer_with_the_same_bits(tmp_path):
     X, y, Z, _ = shifted()
     known = np.where(np.arange(len(Z)) < 3, np.arange(len(Z)) % 3, -1)
-    model = class_aware(X, y, Z, known_labels=known, target_shares=[1, 1, 2], preprocess="standardise")
+    model = class_aware(
+        X, y, Z, known_labels=known, target_shares=[1, 1, 2], preprocess="standardise"
+    )
     model.save(tmp_path / "model.npz")
     for other in (remblai.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
         for rule in ("head", "nearest", "propagate"):

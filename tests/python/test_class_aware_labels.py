@@ -1,4 +1,5 @@
-"""Class-aware fits as a caller asks for them: labels of any kind, known ones, doubtful and tiny data."""
+"""Class-aware fits as a caller asks for them: labels of any kind, known ones, doubtful and tiny
+data."""
 
 import os
 import signal

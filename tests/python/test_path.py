@@ -30,7 +30,9 @@ def test_models_are_those_of_fit(path):
 
 def test_scores_and_the_best(path):
     scores = path.scores(yt)
-    assert [score.correct for score in scores] == [np.sum(labels == yt) for labels in path.target_labels]
+    assert [score.correct for score in scores] == [
+        np.sum(labels == yt) for labels in path.target_labels
+    ]
     assert path.best(yt) is path[int(np.argmax([score.correct for score in scores]))]
     assert len(path.scores(yt[:7], test=True)) == 3
     assert np.all(np.diff(path.values("transport_cost")) < 0)

@@ -19,7 +19,9 @@ def fitted(request):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["convergence", "plan", "metric", "spectrum", "directions", "embedding"])
+@pytest.mark.parametrize(
+    "name", ["convergence", "plan", "metric", "spectrum", "directions", "embedding"]
+)
 def test_every_picture(fitted, name):
     draw = getattr(plot, name)
     ax = draw(fitted)
@@ -159,7 +161,9 @@ def test_a_blob_brings_a_hint():
     plt.close("all")
 
 
-@pytest.mark.parametrize("draw", [plot.plan, plot.metric, plot.embedding, plot.convergence, plot.spectrum])
+@pytest.mark.parametrize(
+    "draw", [plot.plan, plot.metric, plot.embedding, plot.convergence, plot.spectrum]
+)
 def test_arguments_that_are_no_model(draw, fitted):
     with pytest.raises(TypeError, match="ndarray: give a fitted estimator of remblai, or a model"):
         draw(np.eye(3))

@@ -1,4 +1,5 @@
-"""Functions with POT's signatures: what they return is what POT returns, and what they promise holds."""
+"""Functions with POT's signatures: what they return is what POT returns, and what they promise
+holds."""
 
 import numpy as np
 import ot
@@ -57,7 +58,9 @@ def test_a_unit_of_the_cost_changes_no_plan(problem, scale):
     plan, scaled = remblai.sinkhorn(a, b, M * scale, 0.05 * scale, log=True)
     np.testing.assert_allclose(plan, expected, atol=1e-8)
     # A number near 1e-310 has 40 bits or fewer.
-    np.testing.assert_allclose(scaled["log_v"] - scaled["log_v"][0], log["log_v"] - log["log_v"][0], rtol=1e-5)
+    np.testing.assert_allclose(
+        scaled["log_v"] - scaled["log_v"][0], log["log_v"] - log["log_v"][0], rtol=1e-5
+    )
     np.testing.assert_allclose(remblai.emd(a, b, M * scale), remblai.emd(a, b, M), atol=1e-10)
 
 
@@ -88,12 +91,16 @@ def test_sinkhorn2_is_pots(problem):
     a, b, M = problem
     both = np.stack([b, b[::-1]], axis=1)
     assert remblai.sinkhorn2(a, b, M, 0.1) == pytest.approx(ot.sinkhorn2(a, b, M, 0.1), rel=1e-6)
-    np.testing.assert_allclose(remblai.sinkhorn2(a, both, M, 0.1), ot.sinkhorn2(a, both, M, 0.1), rtol=1e-6)
+    np.testing.assert_allclose(
+        remblai.sinkhorn2(a, both, M, 0.1), ot.sinkhorn2(a, both, M, 0.1), rtol=1e-6
+    )
     loss, log = remblai.sinkhorn2(a, b, M, 0.1, log=True)
     again, second = remblai.sinkhorn2(a, b, M, 0.1, log=True, warmstart=log["warmstart"])
     assert np.ndim(loss) == 0 and log["v"].shape == (30,)
     assert second["niter"] < log["niter"] and again == pytest.approx(loss)
-    assert remblai.sinkhorn2([], [], M, 0.1) == pytest.approx(ot.sinkhorn2([], [], M, 0.1), rel=1e-6)
+    assert remblai.sinkhorn2([], [], M, 0.1) == pytest.approx(
+        ot.sinkhorn2([], [], M, 0.1), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("taus", [0.5, (0.3, 0.8), (0.3, np.inf), (np.inf, 0.3)])
@@ -101,7 +108,9 @@ def test_relaxed_sums_minimise_what_is_said(taus):
     random = np.random.default_rng(3)
     M, a, b = random.random((12, 9)), random.random(12) + 0.1, 2 * random.random(9) + 0.1
     plan, log = remblai.unbalanced(a, b, M, 0.05, taus, stopThr=1e-10, log=True, numItermax=100000)
-    theirs = ot.unbalanced.sinkhorn_unbalanced(a, b, M, 0.05, taus, stopThr=1e-14, numItermax=200000)
+    theirs = ot.unbalanced.sinkhorn_unbalanced(
+        a, b, M, 0.05, taus, stopThr=1e-14, numItermax=200000
+    )
     np.testing.assert_allclose(plan, theirs, atol=1e-7)
     kernel = np.outer(a, b) * np.exp(-M / 0.05)
     np.testing.assert_allclose(log["u"][:, None] * kernel * log["v"][None, :], plan, rtol=1e-7)
@@ -114,10 +123,14 @@ def test_relaxed_sums_minimise_what_is_said(taus):
         relaxed = sum(tau * kl(x, w) for tau, x, w in sides if np.isfinite(tau))
         return np.sum(G * M) + 0.05 * kl(G, np.outer(a, b)) + relaxed
 
-    assert log["total_cost"] == pytest.approx(value(plan)) and log["cost"] == pytest.approx(np.sum(plan * M))
+    assert log["total_cost"] == pytest.approx(value(plan)) and log["cost"] == pytest.approx(
+        np.sum(plan * M)
+    )
     if np.all(np.isfinite(taus)):
         for _ in range(5):
-            assert value(plan * np.exp(0.01 * random.standard_normal(plan.shape))) > log["total_cost"]
+            assert (
+                value(plan * np.exp(0.01 * random.standard_normal(plan.shape))) > log["total_cost"]
+            )
     again, second = remblai.unbalanced(
         a, b, M, 0.05, taus, stopThr=1e-10, log=True, warmstart=log["warmstart"]
     )
@@ -139,7 +152,8 @@ def test_what_unbalanced_refuses(problem):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"reg": 0.1}, {"reg": 0.1, "reg_type": "entropy"}, {"reg": 0.1, "unbalanced": 0.5}]
+    "arguments",
+    [{}, {"reg": 0.1}, {"reg": 0.1, "reg_type": "entropy"}, {"reg": 0.1, "unbalanced": 0.5}],
 )
 def test_solve_has_pots_results(problem, arguments):
     a, b, M = problem
@@ -160,7 +174,11 @@ def test_solve_has_pots_results(problem, arguments):
 def test_solve_says_what_it_cannot_do(problem):
     a, b, M = problem
     assert remblai.solve(M).plan.sum() == pytest.approx(1)
-    for arguments in ({"reg": 1, "reg_type": "l2"}, {"unbalanced": 1}, {"reg": 1, "unbalanced": 1, "unbalanced_type": "TV"}):
+    for arguments in (
+        {"reg": 1, "reg_type": "l2"},
+        {"unbalanced": 1},
+        {"reg": 1, "unbalanced": 1, "unbalanced_type": "TV"},
+    ):
         with pytest.raises(ValueError, match="reg"):
             remblai.solve(M, a, b, **arguments)
     with pytest.warns(UserWarning, match="numItermax"):

@@ -38,7 +38,9 @@ def test_one_line_pipeline_scores(toy):
         theirs = OTMapping(base or KNeighborsClassifier(1))
         theirs.fit(X, masked(y, sample_domain), sample_domain=sample_domain)
         assert score > 0.8
-        assert score > theirs.score(X[target], y[target], sample_domain=sample_domain[target]) - 0.05
+        assert (
+            score > theirs.score(X[target], y[target], sample_domain=sample_domain[target]) - 0.05
+        )
         assert len(pipeline.predict(X[target])) == target.sum()
 
 

@@ -78,7 +78,9 @@ def test_minus_one_is_a_class_beside_one_alone():
         assert fitted.score(Xt, np.where(yt == 0, -1, 1)) > 0.9
     some = np.where(SOME, np.nan, signs)
     assert set(GroundMetricClassifier().fit(Xs, some, Xt=Xt).classes_) == {-1, 1}
-    assert set(GroundMetricTransport(method="class-aware").fit(Xs=Xs, ys=signs, Xt=Xt).classes_) == {-1, 1}
+    assert set(
+        GroundMetricTransport(method="class-aware").fit(Xs=Xs, ys=signs, Xt=Xt).classes_
+    ) == {-1, 1}
     remblai.fit(Xs=Xs, ys=signs, Xt=Xt)
 
 

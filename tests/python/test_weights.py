@@ -20,12 +20,18 @@ def test_weights_are_those_of_the_plan(method):
     fitted = GroundMetricClassifier(method=method, inner_tol=1e-9).fit(
         Xs, ys, Xt=Xt, sample_weight=RISING, target_weight=np.arange(1.0, 51.0)
     )
-    np.testing.assert_allclose(fitted.model_.source_weights / fitted.model_.source_weights.sum(), RISING / RISING.sum())
-    np.testing.assert_allclose(fitted.coupling_.sum(axis=0), np.arange(1, 51) / np.arange(1, 51).sum(), atol=1e-8)
+    np.testing.assert_allclose(
+        fitted.model_.source_weights / fitted.model_.source_weights.sum(), RISING / RISING.sum()
+    )
+    np.testing.assert_allclose(
+        fitted.coupling_.sum(axis=0), np.arange(1, 51) / np.arange(1, 51).sum(), atol=1e-8
+    )
     if method == "paper":
         np.testing.assert_allclose(fitted.coupling_.sum(axis=1), RISING / RISING.sum(), atol=1e-8)
     else:
-        np.testing.assert_allclose(fitted.source_shares_, [RISING[ys == k].sum() / RISING.sum() for k in range(3)])
+        np.testing.assert_allclose(
+            fitted.source_shares_, [RISING[ys == k].sum() / RISING.sum() for k in range(3)]
+        )
     none = GroundMetricClassifier(method=method).fit(Xs, ys, Xt=Xt, sample_weight=np.ones(60))
     plain = GroundMetricClassifier(method=method).fit(Xs, ys, Xt=Xt)
     np.testing.assert_allclose(none.predict_proba(Xt), plain.predict_proba(Xt), atol=1e-9)
@@ -65,21 +71,32 @@ def test_weights_that_cannot_be():
 
 def test_metadata_routing():
     with sklearn.config_context(enable_metadata_routing=True):
-        classifier = GroundMetricClassifier(method="paper", n_threads=1).set_fit_request(sample_weight=True)
+        classifier = GroundMetricClassifier(method="paper", n_threads=1).set_fit_request(
+            sample_weight=True
+        )
         pipeline = Pipeline(
-            [("scale", StandardScaler().set_fit_request(sample_weight=False)), ("adapt", classifier)],
+            [
+                ("scale", StandardScaler().set_fit_request(sample_weight=False)),
+                ("adapt", classifier),
+            ],
             transform_input=["Xt"],
         )
         pipeline.fit(Xs, ys, Xt=Xt, sample_weight=RISING, target_weight=np.arange(1.0, 51.0))
         model = pipeline[-1].model_
-        np.testing.assert_allclose(model.source_weights / model.source_weights.sum(), RISING / RISING.sum())
+        np.testing.assert_allclose(
+            model.source_weights / model.source_weights.sum(), RISING / RISING.sum()
+        )
         assert model.target_weights[-1] == pytest.approx(50 * model.target_weights[0])
         search = GridSearchCV(
-            GroundMetricClassifier(method="paper").set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+            GroundMetricClassifier(method="paper")
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True),
             {"reg_e": [0.1, 1.0]},
             cv=2,
         )
         search.fit(Xs, ys, Xt=Xt, sample_weight=RISING)
         assert search.best_score_ > 0.5
         with pytest.raises(ValueError, match="sample_weight"):  # it must be asked for
-            GridSearchCV(GroundMetricClassifier(), {"reg_e": [0.1]}, cv=2).fit(Xs, ys, sample_weight=RISING)
+            GridSearchCV(GroundMetricClassifier(), {"reg_e": [0.1]}, cv=2).fit(
+                Xs, ys, sample_weight=RISING
+            )
