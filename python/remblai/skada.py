@@ -55,19 +55,6 @@ class GroundMetricAdapter(BaseAdapter):
         for name, default in _DEFAULTS.items():
             setattr(self, name, parameters.get(name, default))
 
-    # What get_params and clone read: every parameter by its name.
-    __init__.__signature__ = inspect.signature(
-        __init__
-    ).replace(  # type: ignore[attr-defined]
-        parameters=[
-            *list(inspect.signature(__init__).parameters.values())[:2],
-            *(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-                for name, default in _DEFAULTS.items()
-            ),
-        ]
-    )
-
     def _chosen(self) -> GroundMetricTransport:
         own = {name: getattr(self, name) for name in _DEFAULTS}
         if self.transport is None:
@@ -123,6 +110,19 @@ class GroundMetricAdapter(BaseAdapter):
             target = _metric.beside_mapped(self.transport_.model_, target)
         merged, _ = source_target_merge(source, target, sample_domain=sample_domain)
         return merged
+
+
+def _every_parameter() -> inspect.Signature:
+    own = inspect.signature(GroundMetricAdapter.__init__)
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in _DEFAULTS.items()
+    ]
+    return own.replace(parameters=[*list(own.parameters.values())[:2], *named])
+
+
+# What get_params and clone read: every parameter by its name.
+setattr(GroundMetricAdapter.__init__, "__signature__", _every_parameter())
 
 
 def GroundMetricMapping(base_estimator: Any = None, **parameters: Any) -> Any:
