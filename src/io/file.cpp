@@ -58,8 +58,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const bool no_folder = code == ENOENT || code == ENOTDIR;
-  cannot_write(path, no_folder ? fmt::format("there is no folder '{}'", folder)
-                               : std::string(std::strerror(code)));
+  cannot_write(
+      path,
+      no_folder ? fmt::format("there is no folder '{}'", folder) : std::string(std::strerror(code)),
+      code);
 }
 
 class Descriptor {
@@ -79,16 +81,18 @@ class Descriptor {
 
 }  // namespace
 
-void cannot_read(const std::string& label, const std::string& message) {
-  throw Error({.problem = fmt::format("cannot read '{}': {}", literal(label), literal(message))});
+void cannot_read(const std::string& label, const std::string& message, int code) {
+  throw Error({.problem = fmt::format("cannot read '{}': {}", literal(label), literal(message)),
+               .code = code});
 }
 
 void damaged(const std::string& label, const std::string& why) {
   cannot_read(label, why + "; the file is truncated or damaged");
 }
 
-void cannot_write(const std::string& path, const std::string& message) {
-  throw Error({.problem = fmt::format("cannot write '{}': {}", literal(path), literal(message))});
+void cannot_write(const std::string& path, const std::string& message, int code) {
+  throw Error({.problem = fmt::format("cannot write '{}': {}", literal(path), literal(message)),
+               .code = code});
 }
 
 std::string in_quotes(std::string_view text) {
@@ -142,12 +146,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 File::File(const std::string& path) : path_(path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {
-    cannot_read(path, errno == ENOENT ? "no such file" : std::strerror(errno));
+    const int code = errno;
+    cannot_read(path, code == ENOENT ? "no such file" : std::strerror(code), code);
   }
-  if (S_ISDIR(about.st_mode)) cannot_read(path, "it is a folder, not a file");
-  if (!S_ISREG(about.st_mode)) cannot_read(path, "it is not a regular file");
+  if (S_ISDIR(about.st_mode)) cannot_read(path, "it is a folder, not a file", EISDIR);
+  if (!S_ISREG(about.st_mode)) cannot_read(path, "it is not a regular file", EINVAL);
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) cannot_read(path, std::strerror(errno));
+  if (descriptor_ < 0) cannot_read(path, std::strerror(errno), errno);
   size_ = static_cast<std::uint64_t>(about.st_size);
   if (size_ == 0) {
     ::close(descriptor_);
@@ -165,7 +170,7 @@ std::size_t File::read(void* to, std::size_t bytes) {
   while (done < bytes) {
     const ssize_t got = ::read(descriptor_, static_cast<char*>(to) + done, bytes - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) cannot_read(path_, std::strerror(errno));
+    if (got < 0) cannot_read(path_, std::strerror(errno), errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
@@ -175,7 +180,7 @@ std::size_t File::read(void* to, std::size_t bytes) {
 
 void File::skip(std::uint64_t bytes) {
   if (::lseek(descriptor_, static_cast<off_t>(bytes), SEEK_CUR) < 0) {
-    cannot_read(path_, std::strerror(errno));
+    cannot_read(path_, std::strerror(errno), errno);
   }
   position_ += bytes;
 }
