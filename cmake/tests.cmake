@@ -88,8 +88,10 @@ add_executable(
   tests/fit/class_shares_test.cpp
   tests/fit/class_step_test.cpp
   tests/fit/classifier_fit_test.cpp
+  tests/fit/clouds_test.cpp
   tests/fit/discrepancy_test.cpp
   tests/fit/domain_test.cpp
+  tests/fit/explanation_test.cpp
   tests/fit/fit_path_test.cpp
   tests/fit/fit_test.cpp
   tests/fit/judgement_test.cpp
