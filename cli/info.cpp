@@ -21,38 +21,6 @@ namespace {
 
 constexpr std::size_t most_classes = 50;  // a list with more distinct numbers is hardly labels
 
-/// Length of the UTF-8 character at the front of `text`; 0 for a control or any other byte.
-std::size_t character_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f;
-  const std::size_t length = lead < 0xc2   ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((text[i] & 0xc0) != 0x80) return 0;
-  }
-  const bool control = lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-  return control ? 0 : length;
-}
-
-/// A name from a file as a terminal may see it: bytes that are no text are escaped.
-std::string printable(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (length > 0) {
-      shown += text.substr(0, length);
-    } else {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return shown;
-}
-
 bool is_list(const io::Array& array) {
   Index longer = 0;
   for (Index extent : array.shape) longer += extent > 1;

@@ -20,7 +20,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
   add_executable(
     remblai_thread_tests
     ${base_sources} ${transport_sources} ${io_sources} src/fit/domain.cpp src/fit/options.cpp
-    tests/base/parallel_test.cpp tests/io/hdf5_test.cpp tests/transport/anderson_test.cpp
+    tests/base/parallel_test.cpp tests/transport/anderson_test.cpp
     tests/transport/concurrency_test.cpp tests/transport/kernel_test.cpp
     tests/transport/exact_test.cpp tests/transport/transport_test.cpp)
   unite(remblai_thread_tests)
@@ -97,12 +97,13 @@ add_executable(
   tests/fit/preprocess_test.cpp
   tests/fit/space_test.cpp
   tests/io/csv_test.cpp
-  tests/io/hdf5_test.cpp
+  tests/io/guard_test.cpp
   tests/io/idx_test.cpp
   tests/io/io_test.cpp
   tests/io/mat_test.cpp
   tests/io/npy_test.cpp
   tests/io/sample_test.cpp
+  tests/io/writer_test.cpp
   tests/model/class_model_io_test.cpp
   tests/model/classifier_test.cpp
   tests/model/map_test.cpp
