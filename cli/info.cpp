@@ -15,6 +15,7 @@
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/threads.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -57,13 +58,13 @@ void describe_values(const io::Array& array) {
     high = std::max(high, value);
   }
   if (low <= high) {
-    fmt::print("  values {:.6g} to {:.6g}, {:.1f} % zeros\n", low, high,
-               100.0 * static_cast<double>(zero) / static_cast<double>(values.size()));
+    tell("  values {:.6g} to {:.6g}, {:.1f} % zeros\n", low, high,
+         100.0 * static_cast<double>(zero) / static_cast<double>(values.size()));
   }
-  fmt::print("  {} NaN, {} infinite{}\n", nan, infinite,
-             nan + infinite > 0 ? ": remblai refuses them as input" : "");
+  tell("  {} NaN, {} infinite{}\n", nan, infinite,
+       nan + infinite > 0 ? ": remblai refuses them as input" : "");
   if (is_list(array) && nan + infinite == 0) {
-    if (const std::string text = classes(values); !text.empty()) fmt::print("  {}\n", text);
+    if (const std::string text = classes(values); !text.empty()) tell("  {}\n", text);
   }
 }
 
@@ -85,13 +86,13 @@ bool has_extension(const std::string& path, std::string_view extension) {
 /// reason why they cannot be taken is returned.
 std::string describe(const std::string& path, io::Array array) {
   const bool plain = array.type == "number";  // of a .csv, whose fields have no other type
-  fmt::print("{}{}{}\n", array.name.empty() ? "" : printable(array.name) + ": ", shape_of(array),
-             plain ? "" : ", " + array.type);
+  tell("{}{}{}\n", array.name.empty() ? "" : printable(array.name) + ": ", shape_of(array),
+       plain ? "" : ", " + array.type);
   if (array.shape.size() > 1) {
     const Index rows = array.shape[0];
     Index columns = 1;
     for (std::size_t i = 1; i < array.shape.size(); ++i) columns *= array.shape[i];
-    if (!is_list(array)) fmt::print("  as points: {} of {} coordinates\n", rows, columns);
+    if (!is_list(array)) tell("  as points: {} of {} coordinates\n", rows, columns);
   }
   try {
     if (array.values.size() == 0) {
@@ -101,26 +102,13 @@ std::string describe(const std::string& path, io::Array array) {
   } catch (const Error& error) {
     const std::string cause = error.message().text(flag_of);
     if (!array.type.starts_with("text")) return cause;
-    fmt::print("  not usable as numbers: {}\n", cause);
+    tell("  not usable as numbers: {}\n", cause);
   }
   return "";
 }
 
 void require(const std::string& failure) {
   if (!failure.empty()) throw Error({.problem = literal(failure)});
-}
-
-/// With their numbers where that takes one reading, as it does when all arrays of an .npz are
-/// numbers.
-std::vector<io::Array> arrays_of(const std::string& path) {
-  if (!has_extension(path, ".npz")) return io::list(path);
-  std::vector<io::Array> arrays;
-  try {
-    for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
-  } catch (const Error&) {
-    return io::list(path);
-  }
-  return arrays;
 }
 
 void describe_table(const std::string& path, const std::vector<io::Array>& columns) {
@@ -130,8 +118,8 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
   const Index width = std::ssize(names);
   const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
   if (names.size() > most_names) names.resize(most_names);
-  fmt::print("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
-             width > std::ssize(names) ? ", ..." : "");
+  tell("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
+       width > std::ssize(names) ? ", ..." : "");
   const auto text = std::count_if(columns.begin(), columns.end(),
                                   [](const io::Array& column) { return column.type == "text"; });
   const std::string type = text > 0 ? fmt::format("text in {} of the columns", text) : "numbers";
@@ -139,19 +127,18 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
 }
 
 void describe_data(const std::string& path) {
-  std::vector<io::Array> arrays = arrays_of(path);
+  std::vector<io::Array> arrays = io::list(path);
   if (has_extension(path, ".csv") || has_extension(path, ".tsv")) {
     return describe_table(path, arrays);
   }
   if (arrays.empty()) io::read_points(path);  // says why none of them can be taken
-  fmt::print("{}: {} {} of numbers\n", path, arrays.size(),
-             arrays.size() == 1 ? "array" : "arrays");
+  tell("{}: {} {} of numbers\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays");
   if (arrays.size() == 1) return require(describe(path, std::move(arrays[0])));
   std::vector<std::string> failures;
   for (io::Array& array : arrays) {
     const std::string failure = describe(path, std::move(array));
     if (failure.empty()) continue;
-    fmt::print("  not usable: {}\n", failure);
+    tell("  not usable: {}\n", failure);
     failures.push_back(failure);
   }
   if (!failures.empty() && failures.size() == arrays.size())
@@ -159,7 +146,7 @@ void describe_data(const std::string& path) {
 }
 
 void describe_one(const io::Spec& spec) {
-  std::vector<io::Array> arrays = arrays_of(spec.path);
+  std::vector<io::Array> arrays = io::list(spec.path);
   for (io::Array& array : arrays) {
     if (array.name == spec.name) return require(describe(spec.path, std::move(array)));
   }
@@ -172,9 +159,9 @@ void describe_one(const io::Spec& spec) {
 void describe_model(const std::string& path) {
   const Model model = load(path);
   const auto line = [](const char* what, const std::string& text) {
-    fmt::print("  {:<10}{}\n", what, text);
+    tell("  {:<10}{}\n", what, text);
   };
-  fmt::print("{}: a remblai model\n", path);
+  tell("{}: a remblai model\n", path);
   line("metric",
        fmt::format("{}{}, {} x {}, of rank {} in the span of the data", name(model.options.metric),
                    model.options.metric == MetricChoice::learned
@@ -209,15 +196,15 @@ int run(const std::string& file) {
 }
 
 int list_devices() {
-  fmt::print("cpu       {} cores\n", thread_count(0));
+  tell("cpu       {} cores\n", thread_count(0));
   int number = 0;
   for (const Gpu& gpu : gpus()) {
     const std::string called = number == 0 ? "cuda" : fmt::format("cuda:{}", number);
-    fmt::print("{:<9} {}, {:.0f} GiB of memory, {:.0f} free, compute capability {}\n", called,
-               gpu.name, gpu.memory / 0x1p30, gpu.free / 0x1p30, gpu.architecture);
+    tell("{:<9} {}, {:.0f} GiB of memory, {:.0f} free, compute capability {}\n", called, gpu.name,
+         gpu.memory / 0x1p30, gpu.free / 0x1p30, gpu.architecture);
     ++number;
   }
-  if (number == 0) fmt::print("no GPU    {}\n", why_no_gpu());
+  if (number == 0) tell("no GPU    {}\n", why_no_gpu());
   return Exit::success;
 }
 

@@ -76,6 +76,7 @@ add_executable(
   tests/fit/alternation_test.cpp
   tests/fit/baseline_test.cpp
   tests/fit/calibration_test.cpp
+  tests/fit/checkpoint_test.cpp
   tests/fit/class_aware_options_test.cpp
   tests/fit/class_aware_small_test.cpp
   tests/fit/class_aware_test.cpp
@@ -149,8 +150,10 @@ endif()
 if(REMBLAI_BUILD_CLI)
   add_executable(
     remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp
-                      tests/cli/bench_test.cpp tests/cli/cli_test.cpp tests/cli/compare_test.cpp
-                      tests/cli/harness.cpp tests/cli/progress_test.cpp tests/cli/report_test.cpp
+                      tests/cli/bench_test.cpp tests/cli/checkpoint_test.cpp tests/cli/cli_test.cpp
+                      tests/cli/compare_test.cpp
+                      tests/cli/harness.cpp tests/cli/outputs_test.cpp tests/cli/progress_test.cpp
+                      tests/cli/report_test.cpp tests/cli/terminal_test.cpp
                       tests/cli/reproduce_test.cpp tests/cli/tools_test.cpp)
   unite(remblai_cli_tests)
   precompile(remblai_cli_tests REUSE_FROM remblai_tests)

@@ -43,13 +43,20 @@ std::tuple<Model, nb::object> fit_model(
     const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
     const std::optional<VectorIn>& target_weights, const std::optional<LabelsIn>& known_labels,
     const std::vector<std::string>& features, const nb::dict& keywords, nb::object callback,
-    const Model* start) {
+    const Model* start, const std::optional<std::filesystem::path>& checkpoint) {
   const Options options = options_from(keywords);
   if (known_labels && options.method != Method::class_aware)
     throw Error({.field = "known-labels",
                  .problem = "they are of no use to the method paper",
                  .remedy = "give the $method class-aware"});
   Watch watch(std::move(callback));
+  Checkpoint file;
+  std::optional<Message> no_checkpoint;
+  if (checkpoint) {
+    file.path = checkpoint->string();
+    file.resume = true;
+    file.warn = [&](const Message& message) { no_checkpoint = message; };
+  }
   Model model = unlocked([&] {
     Problem problem;
     problem.source = {read(source), value_or_empty<Labels>(source_labels),
@@ -59,9 +66,13 @@ std::tuple<Model, nb::object> fit_model(
     problem.features = features;
     problem.known_labels = value_or_empty<Labels>(known_labels);
     return fit(
-        problem, options, [&](const Progress& progress) { return watch(progress); }, start);
+        problem, options, [&](const Progress& progress) { return watch(progress); }, start, file);
   });
   watch.finish();
+  if (no_checkpoint)
+    nb::module_::import_("remblai._checks")
+        .attr("warn")("no checkpoint: " + no_checkpoint->text(),
+                      nb::module_::import_("builtins").attr("RuntimeWarning"));
   return {std::move(model), watch.error()};
 }
 
@@ -370,7 +381,7 @@ void bind_model(nb::module_& core) {
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
            "target_weights"_a = nb::none(), "known_labels"_a = nb::none(),
            "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
-           "callback"_a = nb::none(), "start"_a = nb::none(),
+           "callback"_a = nb::none(), "start"_a = nb::none(), "checkpoint"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
   core.def(
       "load",

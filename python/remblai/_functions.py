@@ -48,6 +48,7 @@ def fit(
     target_weights: ArrayLike | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool = False,
     **keywords: Any,
 ) -> _core.Model:
@@ -64,6 +65,9 @@ def fit(
 
     `start` is a model of the same points to begin from, fitted with any options. A model that has not
     converged brings a warning; its `status` and `reason` say why.
+
+    `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit of
+    the same data and options that was killed, this one goes on from it.
 
     `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and about
     ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
@@ -86,6 +90,7 @@ def fit(
         features=names,
         callback=callback,
         start=start,
+        checkpoint=checkpoint,
         verbose=verbose,
         keywords=keywords,
     )
@@ -109,6 +114,7 @@ def run(
     features: Any = (),
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool | int = False,
     keywords: dict[str, Any],
     names: dict[str, str] = {},
@@ -134,6 +140,7 @@ def run(
             keywords,
             watch,
             start,
+            checkpoint,
         )
 
 

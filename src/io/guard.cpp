@@ -50,7 +50,7 @@ void limit_memory(std::uint64_t beyond_present) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-bool write_all(int to, std::string_view bytes) {
+bool write_reply(int to, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(to, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
@@ -87,7 +87,7 @@ bool write_all(int to, std::string_view bytes) {
   } catch (const std::bad_alloc&) {
     mark = memory_mark;
   }
-  ::_exit(write_all(to, {&mark, 1}) && write_all(to, reply) ? 0 : 1);
+  ::_exit(write_reply(to, {&mark, 1}) && write_reply(to, reply) ? 0 : 1);
 }
 
 /// Everything that the child writes, or less when it takes too long or writes too much.

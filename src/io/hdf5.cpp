@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "io/guard.h"
+
 namespace remblai::io {
 
 namespace {

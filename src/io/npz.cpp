@@ -122,12 +122,13 @@ std::string image_of(const Value& value) {
 std::vector<Entry> list_npz(const std::string& path) {
   const Opened opened = open_archive(path);
   std::vector<Entry> entries;
-  for (const auto& [index, name] : members(opened)) {
+  for (const auto& member : members(opened)) {
+    const std::string label = path + ":" + member.second;
     entries.push_back(or_refusal([&] {
-      MemberReader reader(opened, index, path + ":" + name);
-      return list_npy(reader, path + ":" + name);
+      MemberReader reader(opened, member.first, label);
+      return list_npy(reader, label);
     }));
-    entries.back().name = name;
+    entries.back().name = member.second;
   }
   return entries;
 }

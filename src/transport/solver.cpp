@@ -88,6 +88,7 @@ void Solve::restart(double lambda) {
 bool Solve::may_go_on() {
   const int passes = kernel_.counts().all();
   if (options_.keep_going && !options_.keep_going(passes, error_)) stopped_ = true;
+  if (options_.snapshot) options_.snapshot([this]() -> Vector { return scaling_.g(); });
   return !stopped_ && passes < options_.max_passes;
 }
 
