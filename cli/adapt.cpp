@@ -208,9 +208,10 @@ int run(const Arguments& arguments) {
     failure = words_of(error);
   }
   Report report = job.report();
-  report.files = folder.written();
-  report.files.push_back("report.json");
-  const std::vector<std::string>& written = report.files;
+  std::vector<std::string> written = folder.written();
+  written.push_back("report.json");
+  report.files = folder.kept();
+  report.files.insert(report.files.end(), written.begin(), written.end());
   const std::string json = to_json(job.model, report);
   io::write_text(folder.file("report.json"), json);
   folder.publish();

@@ -82,6 +82,21 @@ bool has_extension(const std::string& path, std::string_view extension) {
                     [&](char a, char b) { return a == lower(b); });
 }
 
+/// The numbers of one array. In an .npz they need not be finite, so that NaN can be counted; but
+/// then all of its arrays have to be readable.
+Matrix numbers_of(const std::string& path, const std::string& name) {
+  try {
+    return io::read_points(name.empty() ? path : path + ":" + name);
+  } catch (const Error&) {
+    if (!has_extension(path, ".npz")) throw;
+    try {
+      return io::read_npz(path).at(name).values;
+    } catch (const std::exception&) {
+    }
+    throw;
+  }
+}
+
 /// Reads the numbers of one array and describes them. Text is told in place of them; any other
 /// reason why they cannot be taken is returned.
 std::string describe(const std::string& path, io::Array array) {
@@ -95,9 +110,7 @@ std::string describe(const std::string& path, io::Array array) {
     if (!is_list(array)) tell("  as points: {} of {} coordinates\n", rows, columns);
   }
   try {
-    if (array.values.size() == 0) {
-      array.values = io::read_points(array.name.empty() ? path : path + ":" + array.name);
-    }
+    if (array.values.size() == 0) array.values = numbers_of(path, array.name);
     describe_values(array);
   } catch (const Error& error) {
     const std::string cause = error.message().text(flag_of);

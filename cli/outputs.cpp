@@ -230,6 +230,15 @@ std::vector<std::string> OutputFolder::written() const {
   return written;
 }
 
+std::vector<std::string> OutputFolder::kept() const {
+  const std::vector<std::string> files = written();
+  std::vector<std::string> kept;
+  for (const std::string& name : own_)
+    if (!has(files, name) && name != record && is_input(fs::path(path_) / name, inputs_))
+      kept.push_back(name);
+  return kept;
+}
+
 void OutputFolder::publish() {
   std::error_code error;
   if (made_) {

@@ -47,6 +47,9 @@ class OutputFolder {
   /// The names that were written so far, in order.
   std::vector<std::string> written() const;
 
+  /// Files of an earlier run that stay ours, because this one reads them.
+  std::vector<std::string> kept() const;
+
   /// Moves everything that was written into place and removes what an earlier run listed under the
   /// other names, but no input. Throws Error that says which files are new when it cannot move
   /// them all.

@@ -113,7 +113,7 @@ TEST_F(CheckpointTest, OtherDataOrOptionsAreRefused) {
   options.steps = 5;
   run_until(2, options, false);
   Options other = options;
-  other.lambda = 0.2;
+  other.lambda = 0.3;
   EXPECT_ERROR(fit(problem(), other, {}, nullptr, at("state.npz", true)),
                "other data or other options");
   Problem changed = problem();
