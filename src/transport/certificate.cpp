@@ -16,8 +16,8 @@ double x_log_x(double x) {
 // by x and y, then the missing mass alpha beta'/tau added. The gap of the rounded plan is lambda
 // KL(rounded | P), bounded from above by the log-sum inequality, which needs no logarithm of a
 // matrix.
-double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& p, const Vector& q,
-                    double lambda, const Potentials& potentials, const Kernel::Sums& sums) {
+double balanced_gap(const Kernel& kernel, const Vector& p, const Vector& q, double lambda,
+                    const Potentials& potentials, const Kernel::Sums& sums) {
   const Vector x = p.cwiseQuotient(sums.rows).cwiseMin(1);
   const Vector scaled_columns = kernel.transpose_times(x);
   const Vector y = q.cwiseQuotient(scaled_columns).cwiseMin(1);
@@ -29,7 +29,7 @@ double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& 
   double divergence = kept_rows.dot(x.array().log().matrix()) +
                       kept_columns.dot(y.array().log().matrix()) + sums.rows.sum() - 1;
   if (tau > 0 && tau < 1) {
-    const double moved_cost = cost.between(alpha, beta) / tau;
+    const double moved_cost = kernel.between(alpha, beta) / tau;
     divergence += -x_log_x(1 - tau) + alpha.unaryExpr(&x_log_x).sum() +
                   beta.unaryExpr(&x_log_x).sum() - 2 * x_log_x(tau) -
                   (alpha.dot(potentials.f) + beta.dot(potentials.g) - moved_cost) / lambda;
@@ -49,11 +49,10 @@ double scaling_gap(const Marginal& side, const Vector& sums, double lambda) {
   return lambda * (w.dot(w.cwiseQuotient(sums).array().log().matrix()) - w.sum() + sums.sum());
 }
 
-double gap_of(const Kernel& kernel, const GroundCost& cost, const Marginal& rows,
-              const Marginal& columns, double lambda, const Potentials& potentials,
-              const Kernel::Sums& sums) {
+double gap_of(const Kernel& kernel, const Marginal& rows, const Marginal& columns, double lambda,
+              const Potentials& potentials, const Kernel::Sums& sums) {
   if (rows.is_exact() && columns.is_exact())
-    return balanced_gap(kernel, cost, rows.weights(), columns.weights(), lambda, potentials, sums);
+    return balanced_gap(kernel, rows.weights(), columns.weights(), lambda, potentials, sums);
   if (rows.is_exact())
     return scaling_gap(rows, sums.rows, lambda) +
            relaxed_gap(columns, kernel.transpose_times(rows.weights().cwiseQuotient(sums.rows)),
@@ -68,9 +67,8 @@ double gap_of(const Kernel& kernel, const GroundCost& cost, const Marginal& rows
 
 }  // namespace
 
-Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& rows,
-                     const Marginal& columns, double lambda, const Potentials& potentials,
-                     double tolerance, TransportResult& result) {
+Kernel::Sums certify(Kernel& kernel, const Marginal& rows, const Marginal& columns, double lambda,
+                     const Potentials& potentials, double tolerance, TransportResult& result) {
   const Vector& f = potentials.f;
   const Vector& g = potentials.g;
   const Kernel::Sums sums = kernel.fix(lambda, f, g);
@@ -86,7 +84,7 @@ Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& row
   if (!balanced)
     result.relaxation = rows.divergence(sums.rows, lambda) +
                         columns.divergence(sums.columns, lambda) + lambda * (whole - mass);
-  const double gap = gap_of(kernel, cost, rows, columns, lambda, potentials, sums);
+  const double gap = gap_of(kernel, rows, columns, lambda, potentials, sums);
   result.gap = gap < 0 ? 0 : gap;  // NaN stays NaN
   result.by_kind = kernel.counts();
   result.passes = result.by_kind.all();

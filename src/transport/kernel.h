@@ -71,6 +71,9 @@ class Kernel {
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
   virtual Matrix matrix() const = 0;                          ///< K itself, m x n
 
+  /// sum_ij y_i c_ij x_j, with the costs themselves and not K.
+  virtual double between(const Vector& y, const Vector& x) const = 0;
+
   /// sum_i w_i K_ij^2 for every column.
   virtual Vector squares_transpose_times(const Vector& w) const = 0;
 

@@ -52,6 +52,7 @@ class CpuKernel final : public Kernel {
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
   Matrix matrix() const override;
+  double between(const Vector& y, const Vector& x) const override { return cost_->between(y, x); }
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
   Index most_factored() const override { return plan_.stored ? largest_factored : 0; }

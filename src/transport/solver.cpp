@@ -157,7 +157,7 @@ Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& r
   solved.result.stopped = run.stopped();
   solved.result.newton_steps = run.newton_steps();
   solved.sums =
-      certify(kernel, cost, rows, columns, lambda, potentials, options.tolerance, solved.result);
+      certify(kernel, rows, columns, lambda, potentials, options.tolerance, solved.result);
   return solved;
 }
 
