@@ -1,9 +1,11 @@
 // fit, and many fits of one problem.
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -51,14 +53,27 @@ Options options_for(const Given& given, const nb::dict& keywords) {
 }
 
 std::tuple<Model, nb::object> fit_model(const Given& given, const nb::dict& keywords,
-                                        nb::object callback, const Model* start) {
+                                        nb::object callback, const Model* start,
+                                        const std::optional<std::filesystem::path>& checkpoint) {
   const Options options = options_for(given, keywords);
   Watch watch(std::move(callback));
+  Checkpoint file;
+  std::optional<Message> no_checkpoint;
+  if (checkpoint) {
+    file.path = checkpoint->string();
+    file.resume = true;
+    file.warn = [&](const Message& message) { no_checkpoint = message; };
+  }
   Model model = unlocked([&] {
     return fit(
-        given.problem(), options, [&](const Progress& progress) { return watch(progress); }, start);
+        given.problem(), options, [&](const Progress& progress) { return watch(progress); }, start,
+        file);
   });
   watch.finish();
+  if (no_checkpoint)
+    nb::module_::import_("remblai._checks")
+        .attr("warn")("no checkpoint: " + no_checkpoint->text(),
+                      nb::module_::import_("builtins").attr("RuntimeWarning"));
   return {std::move(model), watch.error()};
 }
 
@@ -82,7 +97,8 @@ void bind_fit(nb::module_& core) {
           "source_weights"_a = nb::none(), "target_weights"_a = nb::none(),
           "known_labels"_a = nb::none(), "features"_a = std::vector<std::string>());
   core.def("fit", fit_model, "problem"_a, "options"_a = nb::dict(), "callback"_a = nb::none(),
-           "start"_a = nb::none(), "(model, what stopped it: an exception or None)");
+           "start"_a = nb::none(), "checkpoint"_a = nb::none(),
+           "(model, what stopped it: an exception or None)");
   nb::class_<FitPath>(core, "FitPath", "Fits of one problem, one after another.")
       .def(
           "__init__",

@@ -23,6 +23,8 @@ struct TransportOptions {
   SolverChoice solver = SolverChoice::automatic;
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going = {};
+  /// Called as often, with a function that gives the potentials g reached so far.
+  std::function<void(const std::function<Vector()>& g)> snapshot = {};
   /// A positive tau replaces the condition on the row sums by tau KL(row sums | p) in the
   /// objective, with KL(x | w) = sum x ln(x/w) - x + w, and measures the entropy against p. It is
   /// in units of the cost. 0 keeps the sums exact.

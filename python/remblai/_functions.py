@@ -47,6 +47,7 @@ def fit(
     target_weights: ArrayLike | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool = False,
     **keywords: Any,
 ) -> _core.Model:
@@ -63,6 +64,9 @@ def fit(
 
     `start` is a model of the same points to begin from, fitted with any options. A model that has
     not converged brings a warning; its `status` and `reason` say why.
+
+    `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit
+    of the same data and options that was killed, this one goes on from it.
 
     `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and
     about ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an
@@ -86,6 +90,7 @@ def fit(
         features=names,
         callback=callback,
         start=start,
+        checkpoint=checkpoint,
         verbose=verbose,
         keywords=keywords,
     )
@@ -109,6 +114,7 @@ def run(
     features: Any = (),
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool | int = False,
     keywords: dict[str, Any],
     names: dict[str, str] = {},
@@ -127,7 +133,7 @@ def run(
         [str(name) for name in features],
     )
     with Progress(verbose, callback) as watch, _checks.spelled(names):
-        return _core.fit(problem, keywords, watch, start)
+        return _core.fit(problem, keywords, watch, start, checkpoint)
 
 
 def prepared(keywords: dict[str, Any]) -> dict[str, Any]:

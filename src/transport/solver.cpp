@@ -88,6 +88,7 @@ void Solve::restart(double lambda) {
 
 bool Solve::may_go_on() {
   if (options_.keep_going && !options_.keep_going(kernel_.counts().all(), error_)) stopped_ = true;
+  if (options_.snapshot) options_.snapshot([this]() -> Vector { return scaling_.g(); });
   return within_budget();
 }
 

@@ -21,6 +21,8 @@ TEST_F(IoTest, SpecsAreSplitWhereTheFileEnds) {
   EXPECT_EQ(parse_spec("http://example.org").path, "http://example.org");
   EXPECT_EQ(read_labels(odd), labels());
   EXPECT_EQ(read_vector(plain + ":x:y"), Vector::Ones(1));
+  file("a", "no data");
+  EXPECT_EQ(parse_spec(odd + ":x").path, odd) << "a file of a known format before any other";
   EXPECT_ERROR(parse_spec(plain + ":"), "must follow the colon");
   EXPECT_ERROR(parse_spec(""), "empty");
 }
