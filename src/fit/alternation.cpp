@@ -47,6 +47,8 @@ class Alternation {
     return second_moment(space.x, space.z, parts_.planner.moments(space.z));
   }
   bool report(const Step* record, int passes, double error);
+  void go_on_from(const RunState& state);
+  RunState state(const Matrix& moment) const;
   Status conclusion() const;
 
   Parts parts_;
@@ -63,6 +65,12 @@ class Alternation {
 Outcomes Alternation::run() {
   const bool full = run_.diagnostics == Diagnostics::full;
   Matrix moment = run_.moment;
+  if (run_.resumed) {
+    go_on_from(*run_.resumed);
+    moment = run_.resumed->moment;
+  } else if (run_.file) {
+    run_.file->save(state(moment));
+  }
   while (true) {
     const auto begin = Clock::now();
     const LearnedMetric before = full ? parts_.learner.learned() : LearnedMetric();
@@ -80,14 +88,16 @@ Outcomes Alternation::run() {
     if (parts_.classes && std::isfinite(record.objective)) follow_classes();
     if (stopped_ || last || !std::isfinite(record.objective)) {
       out_.status = conclusion();
+      if (stopped_ && run_.file) run_.file->flush();
       break;
     }
     watch_.accept();
     best_ = std::min(best_, bounds_[1]);
     moment = this->moment();
+    if (run_.file) run_.file->save(state(moment));
   }
-  out_.fixed_point_residual =
-      full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
+  const bool residual = full && parts_.learner.learns() && !out_.history.empty();
+  out_.fixed_point_residual = residual ? parts_.learner.residual(this->moment()) : nan;
   if (parts_.classes && !out_.history.empty()) learn_head();
   return std::move(out_);
 }
@@ -103,6 +113,22 @@ void Alternation::learn_head() {
     }
     return on;
   });
+}
+
+// What is not in a state follows from it: the metric from its moment, the plan from the metric.
+RunState Alternation::state(const Matrix& moment) const {
+  RunState state{out_.history,           best_, moment, watch_.accepted(), parts_.planner.g(),
+                 parts_.learner.state(), {}};
+  if (parts_.classes) state.classes = parts_.classes->state();
+  return state;
+}
+
+void Alternation::go_on_from(const RunState& state) {
+  out_.history = state.history;
+  best_ = state.best;
+  watch_.restore(state.distances);
+  if (parts_.classes && state.classes) parts_.classes->restore(*state.classes);
+  parts_.learner.restore(state.learner);
 }
 
 // The plan under the classifier's opinion, with row sums by the class shares. A relative lambda
@@ -177,9 +203,13 @@ Step Alternation::plan_step() {
   const double tolerance = loose
                                ? std::max(options.tolerance, std::min(0.1 * watch_.change(), 1e-3))
                                : options.tolerance;
-  const TransportResult plan = parts_.planner.solve(tolerance, [this](int passes, double error) {
-    return !stopped_ && report(nullptr, passes, error);
-  });
+  const TransportResult plan = parts_.planner.solve(
+      tolerance,
+      [this](int passes, double error) { return !stopped_ && report(nullptr, passes, error); },
+      run_.file ? Snapshot([this](const auto& g) {
+        if (run_.file->due()) run_.file->save_potentials(g());
+      })
+                : Snapshot());
   stopped_ = stopped_ || plan.stopped;
   if (out_.history.empty() && parts_.planner.g().allFinite()) out_.first_g = parts_.planner.g();
 

@@ -171,6 +171,21 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   moved_ = explained_;
 }
 
+ClassStep::State ClassStep::state() const {
+  return {explained_, moved_,      explanation_.translated, explanation_.cautious, discrepancies_,
+          left_out_,  reliability_};
+}
+
+void ClassStep::restore(const State& state) {
+  first_.reset();
+  explained_ = state.explained;
+  moved_ = state.moved;
+  explanation_ = {state.translated, state.cautious};
+  discrepancies_ = state.discrepancies;
+  left_out_ = state.left_out;
+  reliability_ = state.reliability;
+}
+
 void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   if (first_) {
     now_ = std::move(*first_);

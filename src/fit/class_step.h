@@ -60,6 +60,18 @@ class ClassStep {
   /// that the last plan gave them.
   void learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse);
 
+  /// What one step hands to the next.
+  struct State {
+    Matrix explained, moved;
+    bool translated = false, cautious = true;
+    Vector discrepancies;
+    double left_out = 0, reliability = 1;
+  };
+  State state() const;
+
+  /// Goes on from there, in place of `explain`.
+  void restore(const State& state);
+
   /// What the model keeps; moves are in the coordinates of the space's points.
   ClassModel model() const;
   const std::vector<Index>& known() const { return problem_.known; }

@@ -218,6 +218,14 @@ void Session::fit(const Options& asked, const Run& run) {
   // With a geodesic weight other than 1/2 the objective tells nothing about a step.
   learner_->restart(options.acceleration == Acceleration::anderson && options.geodesic == 0.5 &&
                     !classes_);
+  std::optional<CheckpointFile> file;
+  std::optional<RunState> resumed;
+  if (!run.checkpoint.path.empty()) {
+    file.emplace(run.checkpoint, fingerprint(shared_, known_labels_, options));
+    resumed = file->load();
+    if (resumed && resumed->g.size() == space_->q.size()) planner_->start_from(resumed->g);
+    if (resumed && resumed->history.empty()) resumed.reset();  // no more than a place to start
+  }
   Callback timed;  // progress counts from here, not from the first step
   if (run.callback)
     timed = [&](Progress progress) {
@@ -225,7 +233,7 @@ void Session::fit(const Options& asked, const Run& run) {
       progress.seconds = std::chrono::duration<double>(elapsed).count();
       return run.callback(progress);
     };
-  if (classes_) {
+  if (classes_ && !resumed) {
     learner_->learn(moment);
     classes_->explain(*learner_, pulse_of(timed, options.steps));
     learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
@@ -235,7 +243,8 @@ void Session::fit(const Options& asked, const Run& run) {
   // The residuals judge a fixed point, which a given number of steps does not look for.
   const Diagnostics diagnostics = classes_ ? Diagnostics::brief : run.diagnostics;
   outcomes_ = alternate({*space_, options_, *learner_, *planner_, classes_ ? &*classes_ : nullptr},
-                        {lambda_, moment, diagnostics, timed});
+                        {lambda_, moment, diagnostics, timed, file ? &*file : nullptr,
+                         resumed ? &*resumed : nullptr});
   if (outcomes_.first_g.size() > 0) first_g_ = outcomes_.first_g;
   // A ridge too small for the first moment is the caller's to mend, wherever the moment came from.
   if (outcomes_.history.empty()) {
