@@ -22,6 +22,7 @@ namespace {
 using test::contains;
 using test::expect_same_bits;
 using test::message_of;
+using test::nan;
 using test::random_matrix;
 using test::small_problem;
 
@@ -335,7 +336,6 @@ TEST_F(ModelIo, shapes_that_do_not_fit_are_refused) {
 }
 
 TEST_F(ModelIo, values_that_cannot_be_are_refused) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto arrays = arrays_of(small_model(0));
   const auto refused = [&](const char* key, double value) {
     auto changed = arrays;
