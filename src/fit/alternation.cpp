@@ -41,7 +41,8 @@ class Alternation {
   void judge(const LearnedMetric& before, Step& record) const;
   Matrix moment() const {
     const Matrix& x = parts_.classes ? parts_.classes->moved() : parts_.space.x;
-    return second_moment(x, parts_.space.z, parts_.planner.moments(parts_.space.z));
+    return second_moment(x, parts_.space.z, parts_.planner.moments(parts_.space.z),
+                         parts_.space.shard);
   }
   bool report(const Step* record, int passes, double error);
   Status conclusion() const;
@@ -71,7 +72,8 @@ Outcomes Alternation::run() {
     if (last && full) judge(before, record);
     record.seconds = seconds_since(begin);
     out_.history.push_back(record);
-    if (!report(&out_.history.back(), record.inner_iterations, record.target_error))
+    if (parts_.space.shard.any(
+            !report(&out_.history.back(), record.inner_iterations, record.target_error)))
       stopped_ = true;
     if (parts_.classes && std::isfinite(record.objective)) follow_classes();
     if (stopped_ || last || !std::isfinite(record.objective)) {
@@ -147,7 +149,7 @@ bool Alternation::rises(const Step& record) const {
 Step Alternation::plan_step() {
   const Options& options = parts_.options;
   const MetricLearner& learner = parts_.learner;
-  if (keeps_going()) watch_.look(learner.x(), learner.z());
+  if (keeps_going()) watch_.look(learner.x(), learner.z(), parts_.space.shard);
   if (parts_.classes)
     ask_classes();
   else if (learner.learns())

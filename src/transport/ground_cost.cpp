@@ -12,8 +12,11 @@ namespace remblai {
 namespace {
 
 // Divided before it is added up, so that coordinates near the limit of double do not overflow.
-Eigen::RowVectorXd mean_of(const Matrix& points) {
-  return (points / static_cast<double>(points.rows())).colwise().sum();
+Eigen::RowVectorXd mean_of(const Matrix& points, const Shard& shard) {
+  const auto count = static_cast<double>(shard.total(points.rows()));
+  return shard.sum(points.rows(), points.cols(), [&](Rows rows) -> Vector {
+    return (points.middleRows(rows.begin, rows.end - rows.begin) / count).colwise().sum();
+  });
 }
 
 Matrix beside(const Matrix& left, const Matrix& right) {
@@ -26,51 +29,61 @@ Matrix beside(const Matrix& left, const Matrix& right) {
 
 // With u = x - mean x, v = z - mean z and w = mean x - mean z:
 //   |x - z|^2 = |u - v + w|^2 = |u + w|^2 + |v - w|^2 - |w|^2 - 2 u.v.
-GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z) {
-  return measured_from(x, z, mean_of(x), mean_of(z));
+GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard shard) {
+  const Eigen::RowVectorXd mean = mean_of(x, shard);
+  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard));
 }
 
 GroundCost GroundCost::to_anchors(const Matrix& x, const Matrix& z) {
-  const Eigen::RowVectorXd mean = mean_of(z);
-  return measured_from(x, z, mean, mean);
+  const Eigen::RowVectorXd mean = mean_of(z, {});
+  return measured_from(x, z, mean, mean, {});
 }
 
 GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
                                      const Eigen::RowVectorXd& x_mean,
-                                     const Eigen::RowVectorXd& z_mean) {
-  assert(x.cols() == z.cols() && x.rows() > 0 && z.rows() > 0);
+                                     const Eigen::RowVectorXd& z_mean, Shard shard) {
+  assert(x.cols() == z.cols() && shard.total(x.rows()) > 0 && z.rows() > 0);
   GroundCost cost;
+  cost.shard_ = std::move(shard);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
   cost.u_ = x.rowwise() - x_mean;
   cost.v_ = z.rowwise() - z_mean;
   cost.alpha_ = (cost.u_.rowwise() + apart).rowwise().squaredNorm();
   cost.beta_ = (cost.v_.rowwise() - apart).rowwise().squaredNorm().array() - apart.squaredNorm();
-  cost.range_ = std::pow(linalg::longest_row(cost.u_) + linalg::longest_row(cost.v_), 2);
-  if (!std::isfinite(cost.alpha_.sum() + cost.beta_.sum()))
+  const double longest = cost.shard_.maximum(linalg::longest_row(cost.u_));
+  cost.range_ = std::pow(longest + linalg::longest_row(cost.v_), 2);
+  if (cost.shard_.any(!std::isfinite(cost.alpha_.sum() + cost.beta_.sum())))
     cost.range_ = std::numeric_limits<double>::infinity();
   return cost;
 }
 
-GroundCost GroundCost::dense(Matrix costs) {
+GroundCost GroundCost::dense(Matrix costs, Shard shard) {
   GroundCost cost;
   cost.dense_ = true;
+  cost.shard_ = std::move(shard);
   cost.matrix_ = std::move(costs);
   cost.alpha_ = Vector::Zero(cost.matrix_.rows());
   cost.beta_ = Vector::Zero(cost.matrix_.cols());
-  cost.range_ = cost.matrix_.size() ? cost.matrix_.maxCoeff() - cost.matrix_.minCoeff() : 0;
+  cost.measure_dense();
   return cost;
+}
+
+void GroundCost::measure_dense() {
+  const Eigen::Map<const Vector> entries(matrix_.data(), matrix_.size());
+  const double largest = shard_.largest(entries), smallest = shard_.smallest(entries);
+  range_ = largest >= smallest ? largest - smallest : 0;
 }
 
 void GroundCost::add_terms(const Matrix& left, const Matrix& right) {
   assert(left.rows() == rows() && right.rows() == columns() && left.cols() == right.cols());
   if (dense_) {
     linalg::gemm(linalg::Op::none, left, linalg::Op::transpose, right, 1, 1, matrix_);
-    range_ = matrix_.maxCoeff() - matrix_.minCoeff();
+    measure_dense();
     return;
   }
   u_ = beside(u_, -0.5 * left);
   v_ = beside(v_, right);
-  range_ += linalg::longest_row(left) * linalg::longest_row(right);
+  range_ += shard_.maximum(linalg::longest_row(left)) * linalg::longest_row(right);
 }
 
 Matrix GroundCost::relative_block(Index first, Index count) const {
@@ -93,9 +106,13 @@ Vector GroundCost::column(Index j) const {
 }
 
 double GroundCost::between(const Vector& a, const Vector& b) const {
-  if (dense_) return a.dot(matrix_ * b);
-  return a.dot(alpha_) * b.sum() + b.dot(beta_) * a.sum() -
-         2 * (u_.transpose() * a).dot(v_.transpose() * b);
+  if (dense_) return shard_.dot(a, matrix_ * b);
+  const Vector moved = shard_.sum(rows(), u_.cols(), [&](Rows rows) -> Vector {
+    const Index count = rows.end - rows.begin;
+    return u_.middleRows(rows.begin, count).transpose() * a.segment(rows.begin, count);
+  });
+  return shard_.dot(a, alpha_) * b.sum() + b.dot(beta_) * shard_.sum(a) -
+         2 * moved.dot(v_.transpose() * b);
 }
 
 }  // namespace remblai

@@ -43,9 +43,9 @@ const Vector& RowRule::weights() const {
 
 double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows) {
   const Vector exponents = rows - s * cost.column(j);
-  const double top = exponents.maxCoeff();
+  const double top = cost.shard().largest(exponents);
   const auto power = [&](double x) { return std::exp2(x - top); };
-  return top + std::log2(exponents.unaryExpr(power).sum());
+  return top + std::log2(cost.shard().sum(exponents.unaryExpr(power)));
 }
 
 namespace {

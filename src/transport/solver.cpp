@@ -18,6 +18,7 @@ class Solve {
   Solve(Kernel& kernel, const Marginal& rows, const Marginal& columns,
         const TransportOptions& options)
       : kernel_(kernel),
+        rows_(rows),
         options_(options),
         scaling_(kernel, rows, columns),
         newton_(kernel, rows, columns, [this] { return may_go_on(); }) {}
@@ -36,6 +37,7 @@ class Solve {
   bool may_go_on();
 
   Kernel& kernel_;
+  const Marginal& rows_;
   const TransportOptions& options_;
   Scaling scaling_;
   Newton newton_;
@@ -87,7 +89,9 @@ void Solve::restart(double lambda) {
 
 bool Solve::may_go_on() {
   const int passes = kernel_.counts().all();
-  if (options_.keep_going && !options_.keep_going(passes, error_)) stopped_ = true;
+  // One process that stops, stops all.
+  if (options_.keep_going && rows_.shard().any(!options_.keep_going(passes, error_)))
+    stopped_ = true;
   return !stopped_ && passes < options_.max_passes;
 }
 
@@ -100,7 +104,7 @@ bool Solve::reach(double tolerance) {
   for (int round = 0;; ++round) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    if (!std::isfinite(error_) || !scaling_.a().allFinite() || !may_go_on() || in_vain > 30)
+    if (!std::isfinite(error_) || !scaling_.finite() || !may_go_on() || in_vain > 30)
       return false;
     if (error_ < 0.9 * best || error_ > kernel_.rounding()) {
       best = error_;
@@ -128,7 +132,7 @@ bool Solve::reach_by_anderson(double tolerance) {
   while (true) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    const bool finite = std::isfinite(error_) && scaling_.a().allFinite();
+    const bool finite = std::isfinite(error_) && scaling_.finite();
     if ((!finite && memory.empty()) || !may_go_on()) return false;
     const double dual = scaling_.dual();
     if (!memory.empty() && (!finite || !(dual >= last_dual || error_ < last_error))) {
