@@ -135,6 +135,13 @@ target_link_libraries(
                         PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
 
+# Several ranks, as threads of the test.
+add_executable(remblai_ranks_tests tests/ranks/fit_test.cpp tests/ranks/shard_test.cpp)
+target_include_directories(remblai_ranks_tests PRIVATE src tests)
+target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
+                                                  GTest::gtest_main)
+discover(remblai_ranks_tests)
+
 if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)
   add_test(
     NAME Library.exports_what_its_headers_declare

@@ -2,6 +2,7 @@
 // all of the target; what crosses between them are sums over the rows and a few numbers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,7 +38,22 @@ class REMBLAI_API Comm {
   /// From one rank to another; the only verbs that not all ranks call.
   virtual void send(const double* values, Index count, int to) const = 0;
   virtual void receive(double* values, Index count, int from) const = 0;
+
+  /// Waits until all ranks call this, at most so many seconds. True when they did. For ranks that
+  /// may have left the way of the others.
+  virtual bool meet(double seconds) const = 0;
+
+  /// Ends all ranks at once.
+  virtual void abort(int code) const = 0;
 };
+
+/// Calls `work`. Where it throws Error on some rank, all ranks throw that of the first of them. A
+/// plain call where `comm` is null.
+REMBLAI_API void agree(const Comm* comm, const std::function<void()>& work);
+
+/// The rows of all ranks, one behind the other, on rank 0; nothing on the others. All have as many
+/// columns. A plain copy where `comm` is null.
+REMBLAI_API Matrix gather_rows(const Comm* comm, const Matrix& rows);
 
 /// Whether this build has MPI.
 REMBLAI_API bool has_mpi();

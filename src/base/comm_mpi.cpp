@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include "remblai/comm.h"
 #include "remblai/error.h"
@@ -40,6 +42,7 @@ class MpiComm final : public Comm {
   /// A communicator of its own, so that its messages are never taken for those of the caller.
   explicit MpiComm(MPI_Comm comm) {
     MPI_Comm_dup(comm, &comm_);
+    MPI_Comm_dup(comm, &aside_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
     MPI_Comm here = MPI_COMM_NULL;
@@ -52,7 +55,9 @@ class MpiComm final : public Comm {
   ~MpiComm() override {
     int over = 0;
     MPI_Finalized(&over);
-    if (!over) MPI_Comm_free(&comm_);
+    if (over) return;
+    MPI_Comm_free(&comm_);
+    MPI_Comm_free(&aside_);
   }
   MpiComm(const MpiComm&) = delete;
   MpiComm& operator=(const MpiComm&) = delete;
@@ -109,8 +114,22 @@ class MpiComm final : public Comm {
                0, comm_, MPI_STATUS_IGNORE);
   }
 
+  bool meet(double seconds) const override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibarrier(aside_, &request);
+    const double end = MPI_Wtime() + seconds;
+    int done = 0;
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+      if (MPI_Wtime() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
+  void abort(int code) const override { MPI_Abort(comm_, code); }
+
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm comm_ = MPI_COMM_NULL, aside_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1, rank_here_ = 0, ranks_here_ = 1;
 };
 

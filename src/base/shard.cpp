@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/linalg.h"
-#include "remblai/error.h"
 
 namespace remblai {
 namespace {
@@ -334,28 +333,7 @@ Vector Shard::everywhere(const Vector& local) const {
 }
 
 void Shard::agree(const std::function<void()>& work) const {
-  if (!comm_) return work();
-  const int none = comm_->size();
-  int failed = none;
-  std::string text;
-  try {
-    work();
-  } catch (const Error& error) {
-    const Message& m = error.message();
-    failed = comm_->rank();
-    text = m.field + '\0' + m.value + '\0' + m.problem + '\0' + m.remedy;
-  }
-  const int first = -static_cast<int>(maximum(-static_cast<double>(failed)));
-  if (first == none) return;
-  comm_->broadcast(text, first);
-  std::vector<std::string> parts(1);
-  for (const char c : text)
-    if (c == '\0')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  parts.resize(4);
-  throw Error(Message{parts[0], parts[1], parts[2], parts[3]});
+  remblai::agree(comm_.get(), work);
 }
 
 }  // namespace remblai
