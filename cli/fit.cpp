@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "files.h"
 #include "progress.h"
+#include "ranks.h"
 #include "remblai/model_io.h"
 #include "remblai/report.h"
 
@@ -23,24 +24,28 @@ struct Arguments {
 
 int run(const Arguments& arguments) {
   const Stopwatch watch;
-  require_writable(arguments.out, ".npz");
+  on_first_rank([&] { require_writable(arguments.out, ".npz"); });
   const bool quiet = arguments.run.quiet;
   Problem problem;
   Options options;
   {
     const PhaseLine line(quiet, watch, "reading");
-    problem = load_problem(arguments.fit);
-    options = load_options(arguments.fit, problem);
+    agree(ranks().get(), [&] {
+      problem = load_problem(arguments.fit);
+      options = load_options(arguments.fit, problem);
+    });
   }
 
   const Interrupt interrupt(!quiet);
-  const Model model = fit_with_progress(problem, options, quiet, watch);
-  save(model, arguments.out);
+  Model model = fit_with_progress(problem, options, quiet, watch);
+  if (ranks()) model = gathered(model);
+  on_first_rank([&] { save(model, arguments.out); });
 
   Report report;
   report.inputs = inputs_of(arguments.fit);
   report.spelling = flag_of;
   report.seconds = watch.seconds();
+  if (!first_rank()) return conclude(model.status);
   if (arguments.run.json) {
     fmt::print("{}", to_json(model, report));
   } else if (!quiet) {

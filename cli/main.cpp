@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "help.h"
 #include "progress.h"
+#include "ranks.h"
 #include "remblai/error.h"
 #include "remblai/version.h"
 
@@ -122,6 +123,11 @@ int run(Words words) {
   if (words[0] == "--help" || words[0] == "--version") words.resize(1);
   check_words(app, words);
   const std::string command = words[0];
+  const bool asks = words.size() == 1 ? is_flag(command) : words[1] == "--help";
+  if (several_ranks() && !asks && command != "fit" && command != "adapt")
+    throw Error({.value = command,
+                 .problem = "works in one process, and these are several",
+                 .remedy = "start it without mpirun; fit and adapt are what several can do"});
   try {
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     app.parse(words);
@@ -134,9 +140,12 @@ int run(Words words) {
 }
 
 int fail(const std::string& message) {
-  const bool colour = colours(stderr);
-  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
-             message);
+  const auto tell = [&] {
+    const bool colour = colours(stderr);
+    fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
+               message);
+  };
+  if (tells_failure(tell, Exit::bad_input)) tell();
   return Exit::bad_input;
 }
 
@@ -157,6 +166,7 @@ int main(int argc, char** argv) {
   using namespace remblai::cli;
   keep_pages();
   try {
+    join_ranks();
     const int code = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0) return fail("standard output cannot be written to");
     return code;

@@ -14,6 +14,9 @@ endif()
 
 if(REMBLAI_HAS_MPI)
   set(mpi_sources src/base/comm_mpi.cpp)
+  # Without the old classes for C++, which need a library of their own.
+  set_source_files_properties(src/base/comm_mpi.cpp PROPERTIES COMPILE_DEFINITIONS
+                                                               "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 else()
   set(mpi_sources src/base/no_mpi.cpp)
 endif()

@@ -119,13 +119,13 @@ std::vector<Entry> list_idx(const std::string& path) {
   return {{.name = "", .type = name_of(layout.scalar), .shape = layout.shape, .refusal = ""}};
 }
 
-Array read_idx(const std::string& path, const std::string&) {
+Array read_idx(const std::string& path, const std::string&, const RowRange& rows) {
   const auto reader = open_idx(path);
   const Layout layout = read_header(*reader, path);
   return {.name = "",
           .type = name_of(layout.scalar),
           .shape = layout.shape,
-          .values = decode(*reader, layout, path, format_name)};
+          .values = decode(*reader, layout, path, format_name, rows)};
 }
 
 }  // namespace remblai::io

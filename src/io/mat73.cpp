@@ -148,7 +148,7 @@ std::vector<Entry> list_mat73(const std::string& path) {
   return entries;
 }
 
-Array read_mat73(const std::string& path, const std::string& name) {
+Array read_mat73(const std::string& path, const std::string& name, const RowRange& wanted) {
   const Session session;
   const std::string label = path + ":" + name;
   const Handle file = open_hdf5(path);
@@ -165,15 +165,32 @@ Array read_mat73(const std::string& path, const std::string& name) {
     damaged(label, fmt::format("a shape of {} does not fit in a file of {} bytes",
                                shape_text(entry.shape), file_size));
   }
-  std::vector<char> bytes(static_cast<std::size_t>(size));
-  if (size > 0 &&
-      H5Dread(dataset->object, number.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0) {
+  std::vector<Index> shape = entry.shape;  // of what is read
+  Handle place(H5Dget_space(dataset->object), H5Sclose);
+  if (!wanted.whole() && !shape.empty()) {
+    shape[0] = wanted.count;
+    const std::size_t rank = shape.size(), axis = dataset->reversed ? rank - 1 : 0;
+    std::vector<hsize_t> start(rank, 0), count(shape.begin(), shape.end());
+    if (dataset->reversed) std::reverse(count.begin(), count.end());
+    start[axis] = static_cast<hsize_t>(wanted.first);
+    if (wanted.count > 0 && H5Sselect_hyperslab(place, H5S_SELECT_SET, start.data(), nullptr,
+                                                count.data(), nullptr) < 0)
+      damaged(label, "its rows cannot be read");
+  }
+  const auto [held_rows, held_cols] = extent(shape, label);
+  const auto held = static_cast<std::uint64_t>(held_rows * held_cols) * size_of(number.scalar);
+  std::vector<char> bytes(static_cast<std::size_t>(held));
+  const hsize_t numbers = held / size_of(number.scalar);
+  const Handle memory_place(H5Screate_simple(1, &numbers, nullptr), H5Sclose);
+  const bool all = wanted.whole() || shape.empty();
+  if (held > 0 && H5Dread(dataset->object, number.type, all ? H5S_ALL : hid_t(memory_place),
+                          all ? H5S_ALL : hid_t(place), H5P_DEFAULT, bytes.data()) < 0) {
     damaged(label, "its numbers cannot be read");
   }
   const Layout layout{.scalar = number.scalar,
                       .swapped = false,
                       .column_major = dataset->reversed,
-                      .shape = entry.shape};
+                      .shape = shape};
   Memory memory(bytes);
   return {.name = name,
           .type = std::move(entry.type),
