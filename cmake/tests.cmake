@@ -198,6 +198,17 @@ if(REMBLAI_BUILD_CLI)
     set_tests_properties(Cli.numpy_opens_a_model PROPERTIES SKIP_RETURN_CODE 77 LABELS fast)
   endif()
 
+  # Under mpirun, where there is one.
+  if(REMBLAI_HAS_MPI AND REMBLAI_PYTHON AND MPIEXEC_EXECUTABLE)
+    add_test(
+      NAME Ranks.under_mpirun
+      COMMAND ${REMBLAI_PYTHON} ${PROJECT_SOURCE_DIR}/tests/ranks/mpirun_test.py
+              $<TARGET_FILE:remblai_cli> ${MPIEXEC_EXECUTABLE} ${PROJECT_BINARY_DIR}/mpirun_test)
+    set_tests_properties(Ranks.under_mpirun PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 900)
+  else()
+    message(STATUS "No test under mpirun: this build has no MPI (libopenmpi-dev, openmpi-bin)")
+  endif()
+
   add_test(NAME Report.in_a_browser COMMAND ${PROJECT_SOURCE_DIR}/scripts/test-report
                                             $<TARGET_FILE:remblai_cli> ${PROJECT_BINARY_DIR}/report)
   set_tests_properties(Report.in_a_browser PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 600)

@@ -17,6 +17,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "options.h"
+#include "remblai/comm.h"
 #include "remblai/diagnosis.h"
 #include "remblai/evaluate.h"
 #include "remblai/fit.h"
@@ -43,8 +44,9 @@ std::tuple<Model, nb::object> fit_model(
     const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
     const std::optional<VectorIn>& target_weights, const std::optional<LabelsIn>& known_labels,
     const std::vector<std::string>& features, const nb::dict& keywords, nb::object callback,
-    const Model* start) {
-  const Options options = options_from(keywords);
+    const Model* start, std::optional<int> comm) {
+  Options options = options_from(keywords);
+  if (comm) options.resources.comm = mpi_comm(*comm);
   if (known_labels && options.method != Method::class_aware)
     throw Error({.field = "known-labels",
                  .problem = "they are of no use to the method paper",
@@ -354,6 +356,9 @@ void bind_model(nb::module_& core) {
           },
           "a"_a, "b"_a, "|a_i - b_j| in the metric of the model, all pairs of rows")
       .def(
+          "gathered", [](const Model& m) { return unlocked([&] { return gathered(m); }); },
+          "the model with the source points of all ranks, on rank 0; all ranks call it")
+      .def(
           "save",
           [](const Model& m, const std::filesystem::path& path) {
             unlocked([&] { save(m, path.string()); });
@@ -370,8 +375,23 @@ void bind_model(nb::module_& core) {
            "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
            "target_weights"_a = nb::none(), "known_labels"_a = nb::none(),
            "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
-           "callback"_a = nb::none(), "start"_a = nb::none(),
+           "callback"_a = nb::none(), "start"_a = nb::none(), "comm"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
+  core.def("has_mpi", has_mpi, "whether this build has MPI, for `fit(comm=...)`");
+  core.def(
+      "share_of",
+      [](Index points, int rank, int size) {
+        if (points < 0 || size < 1 || rank < 0 || rank >= size)
+          throw Error({.field = "share_of",
+                       .value = fmt::format("points {}, rank {}, size {}", points, rank, size),
+                       .problem = "is out of range",
+                       .remedy = "ranks count from 0 and are fewer than size"});
+        const auto [first, last] = share_of(points, rank, size);
+        return nb::slice(first, last, 1);
+      },
+      "points"_a, "rank"_a, "size"_a,
+      nb::sig("def share_of(points: int, rank: int, size: int) -> slice"),
+      "the rows that a rank should take of so many source points of positive weight");
   core.def(
       "load",
       [](const std::filesystem::path& path) {

@@ -5,13 +5,14 @@
 
 `fit` is the method as one function, `load` opens a model that it or the command line wrote, `sinkhorn`
 and `exact` solve one transport problem, `remblai.spd` has the geometry of positive definite matrices,
-`remblai.plot` draws (with matplotlib), `remblai.skada` is an adapter for skada.
+`remblai.plot` draws (with matplotlib), `remblai.skada` is an adapter for skada, and
+`remblai.experiments` runs many fits over joblib or dask.
 """
 
 from typing import Any
 
 from . import spd
-from ._core import ClassModel, Model, devices, mnist_sample
+from ._core import ClassModel, Model, devices, has_mpi, mnist_sample, share_of
 from ._core import version as __version__
 from ._estimators import GroundMetricClassifier, GroundMetricTransport
 from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
@@ -29,15 +30,17 @@ __all__ = [
     "evaluate",
     "exact",
     "fit",
+    "has_mpi",
     "load",
     "mnist_sample",
     "options",
+    "share_of",
     "sinkhorn",
     "spd",
     "transport",
 ]
 
-_OPTIONAL = ("plot", "skada")  # they need packages that may not be there
+_OPTIONAL = ("experiments", "plot", "skada")  # they need packages that may not be there
 
 
 def __getattr__(name: str) -> Any:

@@ -140,6 +140,29 @@ bool launched() {
   return false;
 }
 
+using Shared = std::shared_ptr<const Comm>;
+
+int forget(MPI_Comm, int, void* kept, void*) {
+  delete static_cast<Shared*>(kept);
+  return MPI_SUCCESS;
+}
+
+// The ranks of a communicator, made once and kept with it.
+Shared ranks_of(MPI_Comm comm) {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
+    return made;
+  }();
+  void* kept = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(comm, key, &kept, &found);
+  if (found) return *static_cast<Shared*>(kept);
+  Shared ranks = std::make_shared<MpiComm>(comm);
+  MPI_Comm_set_attr(comm, key, new Shared(ranks));
+  return ranks;
+}
+
 bool started() {
   int yes = 0;
   MPI_Initialized(&yes);
@@ -165,7 +188,7 @@ std::shared_ptr<const Comm> mpi_world() {
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
     std::atexit(finish);
   }
-  return std::make_shared<MpiComm>(MPI_COMM_WORLD);
+  return ranks_of(MPI_COMM_WORLD);
 }
 
 std::shared_ptr<const Comm> mpi_comm(int fortran_handle) {
@@ -173,7 +196,7 @@ std::shared_ptr<const Comm> mpi_comm(int fortran_handle) {
     throw Error({.field = "comm",
                  .problem = "MPI has not been started",
                  .remedy = "call MPI_Init first (mpi4py does so when it is imported)"});
-  return std::make_shared<MpiComm>(MPI_Comm_f2c(fortran_handle));
+  return ranks_of(MPI_Comm_f2c(fortran_handle));
 }
 
 }  // namespace remblai

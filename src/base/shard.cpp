@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "base/linalg.h"
@@ -112,7 +111,10 @@ void Shard::find_nodes() {
   nodes_.resize(rows_.size());
   for (std::size_t k = 0; k < rows_.size(); ++k)
     visit_within(0, count, leaves_[k], leaves_[k + 1],
-                 [&](Index begin, Index end) { nodes_[k].push_back({begin, end}); });
+                 [&](Index begin, Index end) {
+                   nodes_[k].push_back({begin, end});
+                   places_.emplace(std::pair(begin, end), static_cast<Index>(places_.size()));
+                 });
 }
 
 Vector Shard::sum(Index rows, Index size, const std::function<Vector(Rows)>& part) const {
@@ -134,6 +136,15 @@ Vector Shard::sum_parts(Index size, const std::function<Vector(Index)>& part) co
                : sum_of_tree(0, pieces(), is_leaf, [&](Index k, Index) { return part(k); });
     place += size;
   }
+  return reduce(size, sums);
+}
+
+Vector Shard::sum_of_ranks(const Vector& local) const {
+  if (!comm_) return local;
+  const Index size = local.size();
+  Vector sums =
+      Vector::Zero(size * static_cast<Index>(nodes_[static_cast<std::size_t>(comm_->rank())].size()));
+  if (sums.size() > 0) sums.head(size) = local;
   return reduce(size, sums);
 }
 
@@ -170,14 +181,10 @@ Vector Shard::reduce(Index size, const Vector& nodes) const {
     }
     received = comm_->exchange(sent, out, in);
   }
-  std::map<std::pair<Index, Index>, Index> places;
-  for (std::size_t k = 0; k < ranks; ++k)
-    for (const Node& node : nodes_[k])
-      places.emplace(std::pair(node.begin, node.end), static_cast<Index>(places.size()) * own);
   Vector total = sum_of_tree(
-      0, leaves_.back(), [&](Index begin, Index end) { return places.contains({begin, end}); },
+      0, leaves_.back(), [&](Index begin, Index end) { return places_.contains({begin, end}); },
       [&](Index begin, Index end) -> Vector {
-        return received.segment(places.at({begin, end}), own);
+        return received.segment(places_.at({begin, end}) * own, own);
       });
   if (!divide) return total;
   std::vector<Index> widths;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -44,6 +46,10 @@ class Shard {
 
   /// The same for parts that are there: one for each local piece.
   Vector sum_parts(Index size, const std::function<Vector(Index piece)>& part) const;
+
+  /// The sum of one vector of each rank, in the order of the ranks. Not the same bits for another
+  /// number of them.
+  Vector sum_of_ranks(const Vector& local) const;
 
   /// The same for matrices.
   Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part) const;
@@ -95,6 +101,7 @@ class Shard {
   bool whole_ = false;                   // leaves are pieces; else each rank is a leaf
   std::vector<Index> leaves_;            // first leaf of every rank, and the number of all
   std::vector<std::vector<Node>> nodes_;  // the subtrees that every rank sums up
+  std::map<std::pair<Index, Index>, Index> places_;  // of these among those of all ranks
 };
 
 }  // namespace remblai

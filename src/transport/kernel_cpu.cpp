@@ -156,10 +156,8 @@ Vector CpuKernel<T>::total(ColumnSums<T>& sums) const {
   if (!shard.divided()) return sums.total();
   if (plan_.by_shard)
     return shard.sum_parts(n(), [&](Index k) -> Vector { return sums.part(k); });
-  // Too little memory for the sums of every piece: all of them count as the first.
-  return shard.sum_parts(n(), [&](Index k) -> Vector {
-    return k == 0 ? sums.total() : Vector::Zero(n());
-  });
+  // Too little memory for the sums of every piece.
+  return shard.sum_of_ranks(sums.total());
 }
 
 template <class T>
