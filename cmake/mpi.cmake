@@ -2,10 +2,10 @@
 # what came of REMBLAI_MPI.
 set(REMBLAI_HAS_MPI OFF)
 if(REMBLAI_MPI OR REMBLAI_MPI STREQUAL "AUTO")
-  # By its interface in C, which every MPI has.
-  enable_language(C)
-  find_package(MPI QUIET COMPONENTS C)
-  if(MPI_C_FOUND)
+  # Without the old classes for C++.
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
     set(REMBLAI_HAS_MPI ON)
   elseif(NOT REMBLAI_MPI STREQUAL "AUTO")
     message(FATAL_ERROR "REMBLAI_MPI=ON needs MPI; on Debian: apt-get install libopenmpi-dev")
@@ -14,9 +14,6 @@ endif()
 
 if(REMBLAI_HAS_MPI)
   set(mpi_sources src/base/comm_mpi.cpp)
-  # Without the old classes for C++, which need a library of their own.
-  set_source_files_properties(src/base/comm_mpi.cpp PROPERTIES COMPILE_DEFINITIONS
-                                                               "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 else()
   set(mpi_sources src/base/no_mpi.cpp)
 endif()

@@ -78,7 +78,8 @@ def agreed(comm: Any, check: Callable[[], Any]) -> Any:
     them does. Without one, `check` is called."""
     if comm is None:
         return check()
-    result, fault = None, None
+    result: Any = None
+    fault: Exception | None = None
     try:
         result = check()
     except (TypeError, ValueError) as error:

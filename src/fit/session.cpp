@@ -78,7 +78,7 @@ Vector probabilities_of(const Domain& source, const Shard& all) {
 }
 
 // What processes cannot do together yet.
-void require_one_process(const Options& options, const Model* start, const Shard& all) {
+void require_one_process(const Options& options, const Shard& all) {
   if (!all.divided() || all.comm()->size() == 1) return;
   const auto refuse = [&](const char* field, const char* value, const char* remedy) {
     throw Error({.field = field,
@@ -90,7 +90,6 @@ void require_one_process(const Options& options, const Model* start, const Shard
     refuse("method", "class-aware", "give the $method paper, or start the program without mpirun");
   if (options.lambda == 0)
     refuse("lambda", "0", "give a positive $lambda, or start the program without mpirun");
-  if (start) refuse("start", "", "fit without it");
 }
 
 // Both options ask for the same first metric. A matrix that was given is never looked at twice.
@@ -199,7 +198,8 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
     return second_moment(space.x, space.z, first_plan(space, options.seed), space.shard);
   };
   if (!start) return of_seed();
-  if (!same_points(start->source, shared_.source) || !same_points(start->target, shared_.target))
+  if (all_.any(!same_points(start->source, shared_.source) ||
+               !same_points(start->target, shared_.target)))
     throw Error({.field = "start",
                  .value = {},
                  .problem = "the model to start from was fitted to other points, weights or "
@@ -225,6 +225,7 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
     plan.columns += rows.colwise().sum().transpose();
   };
   coupling->visit_own(Direction::forward, space.source_rows, add);
+  plan.columns = space.shard.sum_of_ranks(plan.columns);
   return second_moment(space.x, space.z, plan, space.shard);
 }
 
@@ -234,7 +235,7 @@ void Session::fit(const Options& asked, const Run& run) {
   outcomes_ = {};
   has_fit_ = false;
   options.validate();
-  require_one_process(options, run.start, all_);
+  require_one_process(options, all_);
   const linalg::Threads scope(thread_count(options.resources));
   options_ = options;
   use_space(options);

@@ -268,7 +268,7 @@ class SparseCoupling final : public Coupling {
 }  // namespace
 
 linalg::Threads threads_of(const Model& model) {
-  return linalg::Threads(thread_count(model.options.resources.threads));
+  return linalg::Threads(thread_count(model.options.resources));
 }
 
 Matrix Coupling::own_barycentres(Direction direction) const {

@@ -160,9 +160,7 @@ def test_a_worker_of_dask_that_dies(cluster, tmp_path):
 
 def test_grid_search_on_dask(cluster):
     Xs, ys, Xt, _ = shifted()
-    grid = GridSearchCV(
-        GroundMetricClassifier(method="paper", threads=1), {"reg_e": [0.05, 0.5]}, cv=3
-    )
+    grid = GridSearchCV(GroundMetricClassifier(n_threads=1), {"reg_e": [0.05, 0.5]}, cv=3)
     with joblib.parallel_config(backend="dask"):
         there = grid.fit(Xs, ys, Xt=Xt)
         scores = there.cv_results_["mean_test_score"].copy()

@@ -10,6 +10,8 @@
 
 #include "ranks/thread_ranks.h"
 #include "remblai/error.h"
+#include "remblai/map.h"
+#include "remblai/predict.h"
 
 namespace remblai {
 namespace {
@@ -240,6 +242,56 @@ TEST(RanksFit, OneRankThatStopsStopsAll) {
     });
     EXPECT_EQ(model.status.outcome, Outcome::stopped);
     EXPECT_EQ(model.history.size(), 2U);
+  });
+}
+
+TEST(RanksFit, AModelToStartFromIsThatOfTheRank) {
+  Data given = data(200, 60, 3);
+  Model one;
+  for (const int ranks : {1, 3})
+    run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      options.steps = 2;
+      const Problem part = part_of(given.problem, *comm);
+      const Model before = fit(part, options);
+      options.lambda = 0.1;
+      const Model after = gathered(fit(part, options, {}, &before));
+      if (comm->rank() > 0) return;
+      if (ranks == 1) one = after;
+      EXPECT_LE(largest_difference(after.f, one.f), 1e-11 * (1 + one.f.cwiseAbs().maxCoeff()));
+    });
+}
+
+TEST(RanksFit, MapsAndLabelsOfTheRanksAreThoseOfTheWhole) {
+  Data given = data(203, 90, 4);
+  Labels labels;
+  for (const int ranks : {1, 2, 3, 5})
+    run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const Model model = fit(part_of(given.problem, *comm), options);
+      const PredictOptions prediction{.neighbours = 5};
+      const Labels here = predict(model, given.problem.target.points, prediction);
+      const Matrix mapped = gather_rows(comm.get(), map(model));
+      const Model whole = gathered(model);
+      if (comm->rank() > 0) return;
+      EXPECT_EQ(here, predict(whole, given.problem.target.points, prediction));
+      EXPECT_LE((mapped - map(whole)).cwiseAbs().maxCoeff(), 1e-12);
+      if (ranks == 1) labels = here;
+      EXPECT_EQ(here, labels);
+    });
+}
+
+TEST(RanksFit, TooManyNeighboursAreCountedOverAllRanks) {
+  const Data given = data(70, 30, 2);
+  run_ranks(2, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Model model = fit(part_of(given.problem, *comm), options);
+    EXPECT_EQ(predict(model, given.problem.target.points, {.neighbours = 70}).size(), 30);
+    EXPECT_THROW(predict(model, given.problem.target.points, {.neighbours = 71}), Error);
+    EXPECT_THROW(predict(model, given.problem.target.points, {.rule = Rule::propagate}), Error);
   });
 }
 
