@@ -67,7 +67,7 @@ struct Job {
   Problem problem;
   Options options;
   Scored target, test;
-  Model model;                   // with the source points of this rank
+  Model model;                               // with the source points of this rank
   std::optional<Model> gathered_model = {};  // with all of them, where there are ranks
 
   const Model& whole() const { return gathered_model ? *gathered_model : model; }
@@ -182,10 +182,9 @@ int run(const Arguments& arguments) {
   const Interrupt interrupt(!arguments.run.quiet);
   std::optional<OutputFolder> folder;
   on_first_rank([&] {
-    folder.emplace(arguments.out,
-                   std::vector<std::string>{"model.npz", "mapped.npy", "labels.npy",
-                                            "test_labels.npy", "plan.npy", "metric.npy",
-                                            "report.json"});
+    folder.emplace(arguments.out, std::vector<std::string>{"model.npz", "mapped.npy", "labels.npy",
+                                                           "test_labels.npy", "plan.npy",
+                                                           "metric.npy", "report.json"});
     if (!arguments.page.empty()) require_page(arguments.page, all_inputs(arguments), "--report");
   });
   job.model = fit_with_progress(job.problem, job.options, arguments.run.quiet, job.watch);

@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "ranks.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
-#include "ranks.h"
 
 namespace remblai::cli {
 namespace fs = std::filesystem;
@@ -38,9 +38,9 @@ Domain load_domain(const std::string& name, const std::string& points, const std
 // The rows of the source that this rank takes: its share of the points of positive weight, and what
 // stands between them and those of the next.
 io::RowRange share_of_rank(Index total, const Vector& weights) {
-  const std::vector<Index> used = positive_entries(
-      weights.size() > 0 ? Domain{Matrix(total, 0), {}, weights}.probabilities()
-                         : Vector::Ones(total));
+  const std::vector<Index> used =
+      positive_entries(weights.size() > 0 ? Domain{Matrix(total, 0), {}, weights}.probabilities()
+                                          : Vector::Ones(total));
   const auto count = static_cast<Index>(used.size());
   const int rank = ranks()->rank(), size = ranks()->size();
   const auto [first, last] = share_of(count, rank, size);

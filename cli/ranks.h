@@ -1,4 +1,5 @@
-// The processes that mpirun started this one among: who speaks, who writes, and how all of them end.
+// The processes that mpirun started this one among: who speaks, who writes, and how all of them
+// end.
 #pragma once
 
 #include <functional>

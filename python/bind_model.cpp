@@ -387,7 +387,7 @@ void bind_model(nb::module_& core) {
                        .problem = "is out of range",
                        .remedy = "ranks count from 0 and are fewer than size"});
         const auto [first, last] = share_of(points, rank, size);
-        return nb::slice(first, last, 1);
+        return nb::slice(first, last);
       },
       "points"_a, "rank"_a, "size"_a,
       nb::sig("def share_of(points: int, rank: int, size: int) -> slice"),

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/openblas_core.h"
+#include "base/parallel.h"
 
 namespace remblai::linalg {
 namespace {
@@ -291,8 +292,30 @@ Matrix triangle_of(const Matrix& a) {
   return triangle;
 }
 
+namespace {
+
+// A triangular factor for every piece of a tall matrix, one below the other: fewer rows with the
+// same span. Threads make them side by side, because the factorisation of one tall matrix runs at
+// the speed of memory. The pieces do not depend on the number of threads.
+Matrix triangular_factors(const Matrix& a) {
+  const Index d = a.cols(), pieces = a.rows() / (8 * d);
+  Matrix factors = Matrix::Zero(pieces * d, d);
+  const int threads = current_threads();
+  const Threads scope(1);
+  run_pieces(pieces, threads, [&](Index k) {
+    const Rows rows = piece(a.rows(), pieces, k);
+    Matrix part = a.middleRows(rows.begin, rows.end - rows.begin);  // read by columns: d x rows
+    std::vector<double> tau(static_cast<std::size_t>(d));
+    LAPACKE_dgelqf(LAPACK_COL_MAJOR, size(d), size(part.rows()), part.data(), size(d), tau.data());
+    for (Index i = 0; i < d; ++i)
+      factors.row(k * d + i).tail(d - i) = Eigen::Map<Eigen::RowVectorXd>(&part(i, i), d - i);
+  });
+  return factors;
+}
+
+}  // namespace
+
 Matrix row_space(const Matrix& a, double tolerance) {
-  const int n = size(a.rows());
   const int d = size(a.cols());
   const double largest = a.size() == 0 ? 0.0 : a.cwiseAbs().maxCoeff();
   if (!(largest > 0.0)) return Matrix(d, 0);
@@ -307,6 +330,8 @@ Matrix row_space(const Matrix& a, double tolerance) {
   }
   // Pivoting runs at the speed of memory, so it is left to a square factor of order min(n, d).
   Matrix work = a / largest;
+  while (work.rows() >= 16 * d) work = triangular_factors(work);
+  const int n = size(work.rows());
   const int order = std::min(n, d);
   std::vector<double> tau(static_cast<std::size_t>(order));
   std::vector<double> factor(static_cast<std::size_t>(order) * order, 0.0);

@@ -16,8 +16,8 @@ namespace {
 // of the columns.
 constexpr Index few = 4096;
 
-// Four sums side by side, from the first value on. Eigen's would begin where memory is aligned, which
-// depends on what stands before.
+// Four sums side by side, from the first value on. Eigen's would begin where memory is aligned,
+// which depends on what stands before.
 template <class Value>
 double plain_sum(Rows rows, const Value& value) {
   double sums[4] = {};
@@ -110,11 +110,10 @@ void Shard::find_nodes() {
   const Index count = leaves_.back();
   nodes_.resize(rows_.size());
   for (std::size_t k = 0; k < rows_.size(); ++k)
-    visit_within(0, count, leaves_[k], leaves_[k + 1],
-                 [&](Index begin, Index end) {
-                   nodes_[k].push_back({begin, end});
-                   places_.emplace(std::pair(begin, end), static_cast<Index>(places_.size()));
-                 });
+    visit_within(0, count, leaves_[k], leaves_[k + 1], [&](Index begin, Index end) {
+      nodes_[k].push_back({begin, end});
+      places_.emplace(std::pair(begin, end), static_cast<Index>(places_.size()));
+    });
 }
 
 Vector Shard::sum(Index rows, Index size, const std::function<Vector(Rows)>& part) const {
@@ -142,8 +141,8 @@ Vector Shard::sum_parts(Index size, const std::function<Vector(Index)>& part) co
 Vector Shard::sum_of_ranks(const Vector& local) const {
   if (!comm_) return local;
   const Index size = local.size();
-  Vector sums =
-      Vector::Zero(size * static_cast<Index>(nodes_[static_cast<std::size_t>(comm_->rank())].size()));
+  Vector sums = Vector::Zero(
+      size * static_cast<Index>(nodes_[static_cast<std::size_t>(comm_->rank())].size()));
   if (sums.size() > 0) sums.head(size) = local;
   return reduce(size, sums);
 }
@@ -182,7 +181,10 @@ Vector Shard::reduce(Index size, const Vector& nodes) const {
     received = comm_->exchange(sent, out, in);
   }
   Vector total = sum_of_tree(
-      0, leaves_.back(), [&](Index begin, Index end) { return places_.contains({begin, end}); },
+      0, leaves_.back(),
+      [&](Index begin, Index end) {
+        return places_.contains({begin, end});
+      },
       [&](Index begin, Index end) -> Vector {
         return received.segment(places_.at({begin, end}) * own, own);
       });
@@ -301,8 +303,12 @@ Matrix Shard::compressed_rows(const Matrix& local) const {
     }
   return sum_of_tree(
              0, leaves_.back(),
-             [&](Index begin, Index end) { return known.contains({begin, end}); },
-             [&](Index begin, Index end) { return known.at({begin, end}); })
+             [&](Index begin, Index end) {
+               return known.contains({begin, end});
+             },
+             [&](Index begin, Index end) {
+               return known.at({begin, end});
+             })
       .rows;
 }
 

@@ -19,7 +19,8 @@ namespace remblai {
 /// are not made of whole pieces, each rank is one leaf of the tree, and totals agree to rounding.
 ///
 /// A shard without a Comm has all rows as one piece: sums are what a plain loop gives. All members
-/// but the plain getters are called by all ranks together. Vectors have an entry for each local row.
+/// but the plain getters are called by all ranks together. Vectors have an entry for each local
+/// row.
 class Shard {
  public:
   Shard() = default;  ///< of one process, for any number of rows
@@ -66,13 +67,14 @@ class Shard {
 
   Vector maximum(const Vector& values) const { return comm_ ? comm_->maximum(values) : values; }
   double maximum(double value) const;
-  double largest(const Eigen::Ref<const Vector>& values) const;   ///< -infinity where there is no row at all
+  double largest(
+      const Eigen::Ref<const Vector>& values) const;  ///< -infinity where there is no row at all
   double smallest(const Eigen::Ref<const Vector>& values) const;  ///< infinity
   bool any(bool here) const { return maximum(here ? 1 : 0) > 0; }
   bool all(bool here) const { return !any(!here); }
 
-  /// A few rows with the same Gram matrix as all rows of all ranks have, on every rank: no more than
-  /// there are columns. Rows are compressed by QR along the tree (tall and skinny QR).
+  /// A few rows with the same Gram matrix as all rows of all ranks have, on every rank: no more
+  /// than there are columns. Rows are compressed by QR along the tree (tall and skinny QR).
   Matrix compressed_rows(const Matrix& local) const;
 
   /// Some rows of all, by their numbers among all, on every rank.
@@ -96,10 +98,10 @@ class Shard {
 
   std::shared_ptr<const Comm> comm_;
   Index first_ = 0, total_ = 0;
-  std::vector<Index> rows_;              // of every rank
-  std::vector<Rows> pieces_;             // local rows of the local pieces
-  bool whole_ = false;                   // leaves are pieces; else each rank is a leaf
-  std::vector<Index> leaves_;            // first leaf of every rank, and the number of all
+  std::vector<Index> rows_;               // of every rank
+  std::vector<Rows> pieces_;              // local rows of the local pieces
+  bool whole_ = false;                    // leaves are pieces; else each rank is a leaf
+  std::vector<Index> leaves_;             // first leaf of every rank, and the number of all
   std::vector<std::vector<Node>> nodes_;  // the subtrees that every rank sums up
   std::map<std::pair<Index, Index>, Index> places_;  // of these among those of all ranks
 };

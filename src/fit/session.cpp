@@ -114,9 +114,8 @@ Session::Session(const Problem& problem, const Options& options, Span span)
   shared_.features = problem.features;
   known_labels_ = problem.known_labels;
   const Vector p = probabilities_of(problem.source, all_);
-  shared_.scaler =
-      fit_scaler(options.preprocess, {problem.source.points, {}, p},
-                 {problem.target.points, {}, problem.target.probabilities()}, all_);
+  shared_.scaler = fit_scaler(options.preprocess, {problem.source.points, {}, p},
+                              {problem.target.points, {}, problem.target.probabilities()}, all_);
   all_.agree([&] {
     shared_.source = {shared_.scaler.apply(problem.source.points, Role::source),
                       problem.source.labels, p};
@@ -151,10 +150,10 @@ void Session::use_metric(const Options& options) {
   first_g_.resize(0);
   const bool learned = options.metric == MetricChoice::learned;
   learner_.emplace(*space_, options,
-                   classes_  ? classes_->first_moment()
-                   : learned ? second_moment(space_->x, space_->z, first_plan(*space_, 0),
-                                             space_->shard)
-                             : Matrix());
+                   classes_ ? classes_->first_moment()
+                   : learned
+                       ? second_moment(space_->x, space_->z, first_plan(*space_, 0), space_->shard)
+                       : Matrix());
   metric_options_ = options;
   ++metric_version_;
   const double cost = spread_around_mean(learner_->x(), space_->p, space_->shard) +

@@ -34,7 +34,8 @@ double largest_difference(const Matrix& points, const Vector& origin) {
 
 // The unit vectors of the columns in which points differ, where these are surely independent: a
 // Cholesky factorisation of their Gram matrix tells at a fraction of the price of the general case.
-// Empty where it cannot tell. `shard` is of the first rows; those from `common` on are on every rank.
+// Empty where it cannot tell. `shard` is of the first rows; those from `common` on are on every
+// rank.
 Matrix independent_columns(const Matrix& rows, Index common, const Shard& shard) {
   Vector used(rows.cols());
   for (Index j = 0; j < rows.cols(); ++j) used[j] = (rows.col(j).array() != 0).any() ? 1 : 0;

@@ -188,7 +188,8 @@ Array read_csv(const std::string& path, const std::string& only,
   std::vector<double> numbers;
   Index record = 0;
   for (; table.next(); ++record) {
-    if (!wanted.whole() && (record < wanted.first || record >= wanted.first + wanted.count)) continue;
+    if (!wanted.whole() && (record < wanted.first || record >= wanted.first + wanted.count))
+      continue;
     for (const std::size_t column : columns) numbers.push_back(table.number(column, missing));
   }
   const auto cols = static_cast<Index>(columns.size());

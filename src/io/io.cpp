@@ -241,8 +241,8 @@ Index count_points(const std::string& text, bool transpose,
   return transpose ? shape.cols : shape.rows;
 }
 
-Matrix read_points(const std::string& text, bool transpose,
-                   const std::vector<std::string>& without, const RowRange& rows) {
+Matrix read_points(const std::string& text, bool transpose, const std::vector<std::string>& without,
+                   const RowRange& rows) {
   const Spec spec = parse_spec(text);
   Array array = read(spec, left_out(spec, without), Want::points, Missing::refused,
                      transpose ? RowRange{} : rows);

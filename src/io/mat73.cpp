@@ -187,10 +187,8 @@ Array read_mat73(const std::string& path, const std::string& name, const RowRang
                           all ? H5S_ALL : hid_t(place), H5P_DEFAULT, bytes.data()) < 0) {
     damaged(label, "its numbers cannot be read");
   }
-  const Layout layout{.scalar = number.scalar,
-                      .swapped = false,
-                      .column_major = dataset->reversed,
-                      .shape = shape};
+  const Layout layout{
+      .scalar = number.scalar, .swapped = false, .column_major = dataset->reversed, .shape = shape};
   Memory memory(bytes);
   return {.name = name,
           .type = std::move(entry.type),

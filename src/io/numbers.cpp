@@ -178,8 +178,8 @@ Matrix column_major_rows(Reader& reader, const Layout& layout, const std::string
                                         : kind.convert(bytes.data(), range.count, layout.swapped,
                                                        &values(0, col), cols);
     if (done < range.count) refuse_inexact(label, range.first + done, col);
-    held += reader.skip(bytes_of(col + 1 < cols ? rows - range.count
-                                                : rows - range.first - range.count));
+    held += reader.skip(
+        bytes_of(col + 1 < cols ? rows - range.count : rows - range.first - range.count));
   }
   if (held < promised) refuse_size(label, promised, held, format);
   char extra = 0;

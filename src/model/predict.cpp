@@ -91,8 +91,8 @@ double squared_distance(const Matrix& a, Index i, const Matrix& b, Index j) {
 }
 
 // The neighbour rule where each rank has some of the labelled points: each finds its nearest ones,
-// and all ranks choose among those of all. A few more than asked for are looked at, so that products
-// of matrices, which round by their size, decide nothing.
+// and all ranks choose among those of all. A few more than asked for are looked at, so that
+// products of matrices, which round by their size, decide nothing.
 Labels nearest_among_ranks(const Comm& comm, const Matrix& labelled, const Labels& labels,
                            const Matrix& points, int neighbours) {
   const Index kept = std::min<Index>(neighbours, labelled.rows());
@@ -110,8 +110,7 @@ Labels nearest_among_ranks(const Comm& comm, const Matrix& labelled, const Label
       std::sort(order.begin(), order.end());
       for (Index k = 0; k < kept; ++k) {
         found(i, k) = order[static_cast<std::size_t>(k)].first;
-        found(i, kept + k) =
-            static_cast<double>(labels[order[static_cast<std::size_t>(k)].second]);
+        found(i, kept + k) = static_cast<double>(labels[order[static_cast<std::size_t>(k)].second]);
       }
     };
     if (kept > 0)

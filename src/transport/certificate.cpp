@@ -18,9 +18,10 @@ double x_log_x(double x) {
 // by x and y, then the missing mass alpha beta'/tau added. The gap of the rounded plan is lambda
 // KL(rounded | P), bounded from above by the log-sum inequality, which needs no logarithm of a
 // matrix.
-double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& p, const Vector& q,
-                    double lambda, const Potentials& potentials, const Kernel::Sums& sums) {
-  const Shard& shard = cost.shard();
+double balanced_gap(const Kernel& kernel, const Marginal& rows, const Vector& q, double lambda,
+                    const Potentials& potentials, const Kernel::Sums& sums) {
+  const Vector& p = rows.weights();
+  const Shard& shard = rows.shard();
   const Vector x = p.cwiseQuotient(sums.rows).cwiseMin(1);
   const Vector scaled_columns = kernel.transpose_times(x);
   const Vector y = q.cwiseQuotient(scaled_columns).cwiseMin(1);
@@ -29,10 +30,10 @@ double balanced_gap(const Kernel& kernel, const GroundCost& cost, const Vector& 
   const Vector alpha = (p - kept_rows).cwiseMax(0);
   const Vector beta = (q - kept_columns).cwiseMax(0);
   const double tau = std::min(shard.sum(alpha), beta.sum());
-  double divergence = shard.dot(kept_rows, log_of(x)) + kept_columns.dot(log_of(y)) +
-                      shard.sum(sums.rows) - 1;
+  double divergence =
+      shard.dot(kept_rows, log_of(x)) + kept_columns.dot(log_of(y)) + shard.sum(sums.rows) - 1;
   if (tau > 0 && tau < 1) {
-    const double moved_cost = cost.between(alpha, beta) / tau;
+    const double moved_cost = kernel.between(alpha, beta) / tau;
     divergence += -x_log_x(1 - tau) + shard.sum(alpha.unaryExpr(&x_log_x)) +
                   beta.unaryExpr(&x_log_x).sum() - 2 * x_log_x(tau) -
                   (shard.dot(alpha, potentials.f) + beta.dot(potentials.g) - moved_cost) / lambda;
@@ -54,11 +55,10 @@ double scaling_gap(const Marginal& side, const Vector& sums, double lambda) {
   return lambda * (shard.dot(w, log_of(w.cwiseQuotient(sums))) - shard.sum(w) + shard.sum(sums));
 }
 
-double gap_of(const Kernel& kernel, const GroundCost& cost, const Marginal& rows,
-              const Marginal& columns, double lambda, const Potentials& potentials,
-              const Kernel::Sums& sums) {
+double gap_of(const Kernel& kernel, const Marginal& rows, const Marginal& columns, double lambda,
+              const Potentials& potentials, const Kernel::Sums& sums) {
   if (rows.is_exact() && columns.is_exact())
-    return balanced_gap(kernel, cost, rows.weights(), columns.weights(), lambda, potentials, sums);
+    return balanced_gap(kernel, rows, columns.weights(), lambda, potentials, sums);
   if (rows.is_exact())
     return scaling_gap(rows, sums.rows, lambda) +
            relaxed_gap(columns, kernel.transpose_times(rows.weights().cwiseQuotient(sums.rows)),
@@ -73,9 +73,8 @@ double gap_of(const Kernel& kernel, const GroundCost& cost, const Marginal& rows
 
 }  // namespace
 
-Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& rows,
-                     const Marginal& columns, double lambda, const Potentials& potentials,
-                     double tolerance, TransportResult& result) {
+Kernel::Sums certify(Kernel& kernel, const Marginal& rows, const Marginal& columns, double lambda,
+                     const Potentials& potentials, double tolerance, TransportResult& result) {
   const Vector& f = potentials.f;
   const Vector& g = potentials.g;
   const Kernel::Sums sums = kernel.fix(lambda, f, g);
@@ -92,7 +91,7 @@ Kernel::Sums certify(Kernel& kernel, const GroundCost& cost, const Marginal& row
   if (!balanced)
     result.relaxation = rows.divergence(sums.rows, lambda) +
                         columns.divergence(sums.columns, lambda) + lambda * (whole - mass);
-  const double gap = gap_of(kernel, cost, rows, columns, lambda, potentials, sums);
+  const double gap = gap_of(kernel, rows, columns, lambda, potentials, sums);
   result.gap = gap < 0 ? 0 : gap;  // NaN stays NaN
   result.by_kind = kernel.counts();
   result.passes = result.by_kind.all();

@@ -61,7 +61,8 @@ void CpuEntries<T>::store(const WorkPlan& plan) {
       return;
     }
     entries_.resize(m, n);
-    if (!plan.by_shard) return linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
+    if (!plan.by_shard)
+      return linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
     // Products round by how many rows they have: these are made as if they were not stored.
     const linalg::Threads alone(1);
     run_pieces(plan.pieces, plan.threads, [&](Index k) {

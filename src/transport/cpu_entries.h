@@ -12,8 +12,8 @@ namespace remblai {
 struct WorkPlan {
   bool stored = true;  ///< costs, K and the copy in float that Newton steps factorise
   int threads = 1;
-  Index pieces = 1;     ///< of the rows, each with column sums of its own
-  Index made_rows = 1;  ///< at a time, when they are not stored or divided among processes
+  Index pieces = 1;       ///< of the rows, each with column sums of its own
+  Index made_rows = 1;    ///< at a time, when they are not stored or divided among processes
   bool by_shard = false;  ///< pieces are those of the shard of the rows
 };
 

@@ -1,6 +1,7 @@
 // Costs from points, by products of centred coordinates.
 #include "transport/ground_cost.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -11,12 +12,37 @@
 namespace remblai {
 namespace {
 
-// Divided before it is added up, so that coordinates near the limit of double do not overflow.
+// Divided before it is added up, so that coordinates near the limit of double do not overflow. Row
+// by row, as they stand in memory.
 Eigen::RowVectorXd mean_of(const Matrix& points, const Shard& shard) {
   const auto count = static_cast<double>(shard.total(points.rows()));
-  return shard.sum(points.rows(), points.cols(), [&](Rows rows) -> Vector {
-    return (points.middleRows(rows.begin, rows.end - rows.begin) / count).colwise().sum();
+  return shard.sum(points.rows(), points.cols(), [&](Rows rows) {
+    Vector mean = Vector::Zero(points.cols());
+    for (Index i = rows.begin; i < rows.end; ++i) mean += points.row(i).transpose() / count;
+    return mean;
   });
+}
+
+// One side of a factored cost: points from their mean, their squared lengths from `offset` beside
+// it, and the longest of them. Each row is read once.
+struct Side {
+  Matrix centred;
+  Vector squares;
+  double longest = 0;
+};
+
+Side one_side(const Matrix& points, const Eigen::RowVectorXd& mean,
+              const Eigen::RowVectorXd& offset) {
+  Side side{Matrix(points.rows(), points.cols()), Vector(points.rows())};
+  double longest = 0;
+  for (Index i = 0; i < points.rows(); ++i) {
+    auto row = side.centred.row(i);
+    row = points.row(i) - mean;
+    side.squares[i] = (row + offset).squaredNorm();
+    longest = std::max(longest, row.squaredNorm());
+  }
+  side.longest = std::sqrt(longest);
+  return side;
 }
 
 Matrix beside(const Matrix& left, const Matrix& right) {
@@ -46,12 +72,12 @@ GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
   GroundCost cost;
   cost.shard_ = std::move(shard);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
-  cost.u_ = x.rowwise() - x_mean;
-  cost.v_ = z.rowwise() - z_mean;
-  cost.alpha_ = (cost.u_.rowwise() + apart).rowwise().squaredNorm();
-  cost.beta_ = (cost.v_.rowwise() - apart).rowwise().squaredNorm().array() - apart.squaredNorm();
-  const double longest = cost.shard_.maximum(linalg::longest_row(cost.u_));
-  cost.range_ = std::pow(longest + linalg::longest_row(cost.v_), 2);
+  Side left = one_side(x, x_mean, apart), right = one_side(z, z_mean, -apart);
+  cost.range_ = std::pow(cost.shard_.maximum(left.longest) + right.longest, 2);
+  cost.u_ = std::move(left.centred);
+  cost.v_ = std::move(right.centred);
+  cost.alpha_ = std::move(left.squares);
+  cost.beta_ = right.squares.array() - apart.squaredNorm();
   if (cost.shard_.any(!std::isfinite(cost.alpha_.sum() + cost.beta_.sum())))
     cost.range_ = std::numeric_limits<double>::infinity();
   return cost;

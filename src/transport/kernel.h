@@ -1,8 +1,8 @@
 // The m x n matrix of a transport problem, K_ij = 2^(u_i + v_j - s c_ij) with s = log2(e)/lambda,
 // and the passes over it. A kernel knows costs and potentials; it does not know weights, scalings
 // or what is done with its sums. Another device is another class behind this interface. Where the
-// rows are divided among processes (Shard), a kernel has the local ones: what it returns for rows is
-// local, and its sums over rows, which are all that it returns for columns, are those of all.
+// rows are divided among processes (Shard), a kernel has the local ones: what it returns for rows
+// is local, and its sums over rows, which are all that it returns for columns, are those of all.
 #pragma once
 
 #include <memory>
@@ -72,6 +72,9 @@ class Kernel {
   virtual Vector transpose_times(const Vector& y) const = 0;  ///< K' y
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
   virtual Matrix matrix() const = 0;                          ///< K itself, m x n
+
+  /// sum_ij y_i c_ij x_j, with the costs themselves and not K.
+  virtual double between(const Vector& y, const Vector& x) const = 0;
 
   /// sum_i w_i K_ij^2 for every column.
   virtual Vector squares_transpose_times(const Vector& w) const = 0;

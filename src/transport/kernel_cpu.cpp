@@ -52,6 +52,7 @@ class CpuKernel final : public Kernel {
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
   Matrix matrix() const override;
+  double between(const Vector& y, const Vector& x) const override { return cost_->between(y, x); }
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
   // A factor needs the sum of a matrix over all rows in one order, which would be n^2 numbers a
@@ -154,8 +155,7 @@ template <class T>
 Vector CpuKernel<T>::total(ColumnSums<T>& sums) const {
   const Shard& shard = cost_->shard();
   if (!shard.divided()) return sums.total();
-  if (plan_.by_shard)
-    return shard.sum_parts(n(), [&](Index k) -> Vector { return sums.part(k); });
+  if (plan_.by_shard) return shard.sum_parts(n(), [&](Index k) -> Vector { return sums.part(k); });
   // Too little memory for the sums of every piece.
   return shard.sum_of_ranks(sums.total());
 }

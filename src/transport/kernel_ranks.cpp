@@ -39,6 +39,9 @@ class RanksKernel final : public Kernel {
   Matrix matrix() const override {
     return counted([&] { return local_->matrix(); });
   }
+  double between(const Vector& y, const Vector& x) const override {
+    return total(Vector::Constant(1, local_->between(y, x)))[0];
+  }
   Vector squares_transpose_times(const Vector& w) const override {
     return total(counted([&] { return local_->squares_transpose_times(w); }));
   }

@@ -104,8 +104,7 @@ bool Solve::reach(double tolerance) {
   for (int round = 0;; ++round) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    if (!std::isfinite(error_) || !scaling_.finite() || !may_go_on() || in_vain > 30)
-      return false;
+    if (!std::isfinite(error_) || !scaling_.finite() || !may_go_on() || in_vain > 30) return false;
     if (error_ < 0.9 * best || error_ > kernel_.rounding()) {
       best = error_;
       in_vain = 0;
@@ -160,7 +159,7 @@ Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& r
   solved.result.stopped = run.stopped();
   solved.result.newton_steps = run.newton_steps();
   solved.sums =
-      certify(kernel, cost, rows, columns, lambda, potentials, options.tolerance, solved.result);
+      certify(kernel, rows, columns, lambda, potentials, options.tolerance, solved.result);
   return solved;
 }
 

@@ -137,7 +137,8 @@ TEST_P(LinalgAtScale, RowSpaceOfKnownRank) {
   };
   for (const auto& [n, d, r] :
        {Shape{30, 12, 5}, Shape{12, 30, 5}, Shape{20, 20, 7}, Shape{9, 4, 4}, Shape{4, 9, 4},
-        Shape{1, 6, 1}, Shape{6, 1, 1}, Shape{1, 1, 1}}) {
+        Shape{1, 6, 1}, Shape{6, 1, 1}, Shape{1, 1, 1}, Shape{100, 1, 1}, Shape{700, 6, 4},
+        Shape{4000, 5, 5}}) {
     const Matrix a = GetParam() * product(random_matrix(n, r, 11), random_matrix(r, d, 12));
     const Matrix v = row_space(a);
     ASSERT_EQ(v.rows(), d);

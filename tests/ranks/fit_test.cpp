@@ -140,8 +140,8 @@ TEST(RanksFit, EveryPriorMetricSeedAndPreprocessing) {
     given.options.metric = metric;
     expect_same_for_any_number(given);
   }
-  for (const auto kind : {Preprocess::zscore, Preprocess::standardise, Preprocess::centre,
-                          Preprocess::l2}) {
+  for (const auto kind :
+       {Preprocess::zscore, Preprocess::standardise, Preprocess::centre, Preprocess::l2}) {
     Data given = data(150, 70, 3);
     given.options.preprocess = kind;
     expect_same_for_any_number(given);

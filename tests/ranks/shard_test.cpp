@@ -66,7 +66,8 @@ TEST(Shard, SumsHaveTheSameBitsForAnyNumberOfRanks) {
           sum = s, dot = d, columns = c, compressed = few;
           EXPECT_NEAR(s, all.col(0).sum(), 1e-12 * static_cast<double>(rows));
           EXPECT_NEAR(d, all.col(0).dot(all.col(1)), 1e-12 * static_cast<double>(rows));
-          EXPECT_LE((few.transpose() * few - all.transpose() * all).norm(), 1e-12 * all.squaredNorm());
+          EXPECT_LE((few.transpose() * few - all.transpose() * all).norm(),
+                    1e-12 * all.squaredNorm());
           EXPECT_LE(few.rows(), std::min<Index>(5, rows));
         }
         EXPECT_EQ(s, sum) << ranks;

@@ -20,7 +20,9 @@ namespace remblai {
 class ThreadRanks {
  public:
   explicit ThreadRanks(int size)
-      : size(size), barrier(size), vectors(static_cast<std::size_t>(size)),
+      : size(size),
+        barrier(size),
+        vectors(static_cast<std::size_t>(size)),
         sizes(static_cast<std::size_t>(size)) {}
 
   int size;

@@ -95,6 +95,17 @@ TEST_P(EveryKernel, BecomesThePlan) {
               10 * error(truth.cwiseProduct(costs)) * 70);
 }
 
+TEST_P(EveryKernel, KnowsItsCosts) {
+  const auto k = kernel();
+  const Matrix costs = cost.block(0, 70);
+  const GroundCost dense = GroundCost::dense(costs);
+  const Vector rows = test::random_weights(70, 5), columns = test::random_weights(50, 6);
+  for (const GroundCost* given : {&cost, &dense}) {
+    k->use(*given);
+    EXPECT_NEAR(k->between(rows, columns), rows.dot(costs * columns), error(costs));
+  }
+}
+
 TEST_P(EveryKernel, APreconditionerInvertsWhatItFactorised) {
   const auto k = kernel();
   k->use(cost);

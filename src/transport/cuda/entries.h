@@ -5,11 +5,18 @@
 
 namespace remblai::cuda {
 
-/// K_ij = 2^(columns_j - scale entries_ij + shifts_i). With `find_top` the shifts are found first,
-/// so that the largest entry of each row is 1, and returned.
+/// shifts_i = -max_j (columns_j - scale entries_ij), which makes the largest entry of each row 1.
 template <class T>
-void exponentials(const Tile<T>& tile, const double* columns, double scale, double* shifts,
-                  bool find_top, Stream stream);
+void find_shifts(const Tile<T>& tile, const double* columns, double scale, double* shifts,
+                 Stream stream);
+
+/// K_ij = 2^(columns_j - scale entries_ij + shifts_i), and products_i = (K x)_i. `partial` is room
+/// for `partial_products` numbers.
+template <class T>
+void exponentials(const Tile<T>& tile, const double* columns, double scale, const double* shifts,
+                  const double* x, double* products, double* partial, int processors,
+                  Stream stream);
+std::int64_t partial_products(std::int64_t rows);
 
 /// out_i = sum_j K_ij entries_ij.
 template <class T>
@@ -23,7 +30,12 @@ void narrow(const double* from, double factor, const Tile<T>& tile, Stream strea
 template <class T>
 void widen(const Tile<T>& tile, double* to, Stream stream);
 
-/// Numbers in float, times `factor`.
-void to_float(const double* from, double factor, float* to, std::int64_t count, Stream stream);
+/// Each number x, times `factor`, as high + low with 11 bits in each, which is what tensor cores
+/// keep of a float. A row of k numbers becomes one of 3 k: high, low, high on the left side of a
+/// product and high, high, low on its right side. Their product misses low times low alone, which
+/// is 2^-22 of the whole.
+enum class Side { left, right };
+void split(const double* from, double factor, std::int64_t rows, std::int64_t k, Side side,
+           float* to, Stream stream);
 
 }  // namespace remblai::cuda

@@ -64,6 +64,7 @@ class CudaKernel final : public Kernel {
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
   Matrix matrix() const override;
+  double between(const Vector& y, const Vector& x) const override;
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
   Index most_factored() const override { return 0; }
@@ -78,6 +79,9 @@ class CudaKernel final : public Kernel {
   Index m() const { return cost_->rows(); }
   Index n() const { return cost_->columns(); }
   void plan_memory();
+  std::int64_t partial_numbers() const {
+    return std::max(cuda::partial_size(stride_, processors_), cuda::partial_products(m()));
+  }
   void store_entries();
   void make_entries(Index first, Index count) const;
   cuda::Tile<T> tile(Index first, Index count) const;
@@ -86,13 +90,19 @@ class CudaKernel final : public Kernel {
   Index staged_rows() const;
   template <class Body>
   void for_tiles(Body&& body) const;
+  void make_kernel_rows(Index first, Index count) const;
   template <class Body>
   void for_made_tiles(Body&& body) const;
   template <class Body>
   void for_staged_parts(Body&& body) const;
+  cuda::SweepRoom room(Index first) const {
+    return {partial_.data(), products_.data() + first, factors_.data() + first,
+            processors_,     shared_memory_,           clusters_};
+  }
   void set_columns(double lambda, const Vector& exponents);
-  void sweep(Index first, Index count, cuda::RowWork::Kind kind, const Vector* weights,
-             const RowRule* rule, bool squares, Vector* out) const;
+  cuda::RowWork row_work(cuda::RowWork::Kind kind, const Vector* weights) const;
+  cuda::RowWork row_work(const RowRule& rule) const;
+  void sweep(Index first, Index count, cuda::RowWork work, bool just_made) const;
   void send(const double* from, Index count, double* to) const;
   void fetch(const double* from, Index count, double* to) const;
   Vector fetch_sums() const;
@@ -111,9 +121,9 @@ class CudaKernel final : public Kernel {
   mutable Buffer<T> entries_, kernel_;
   mutable Buffer<double> staged_;            // rows in double, on their way
   mutable Buffer<double> u_, v_;             // factors of the costs
-  mutable Buffer<float> float_u_, float_v_;  // and their copies, where entries are made in float
+  mutable Buffer<float> split_u_, split_v_;  // in two parts, where entries are made in float
   mutable Buffer<double> row_shift_, column_shift_;
-  mutable Buffer<double> x_, sums_, partial_, weights_, shifts_, out_, products_;
+  mutable Buffer<double> x_, sums_, partial_, weights_, shifts_, out_, products_, factors_;
 };
 
 template <class T>
@@ -123,8 +133,9 @@ CudaKernel<T>::CudaKernel(const Resources& resources, int gpu) : resources_(reso
   check(cudaDeviceGetAttribute(&shared_memory_, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_),
         "its size");
   clusters_ = cuda::clusters_work();
+  blas_ = std::make_unique<cuda::Blas>();
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
-  blas_ = std::make_unique<cuda::Blas>(stream_);
+  blas_->use(stream_);
 }
 
 template <class T>
@@ -142,9 +153,9 @@ template <class T>
 template <class Body>
 void CudaKernel<T>::for_buffers(Body&& body) const {
   for (Buffer<T>* buffer : {&entries_, &kernel_}) body(*buffer);
-  for (Buffer<float>* buffer : {&float_u_, &float_v_}) body(*buffer);
+  for (Buffer<float>* buffer : {&split_u_, &split_v_}) body(*buffer);
   for (Buffer<double>* buffer : {&staged_, &u_, &v_, &row_shift_, &column_shift_, &x_, &sums_,
-                                 &partial_, &weights_, &shifts_, &out_, &products_})
+                                 &partial_, &weights_, &shifts_, &out_, &products_, &factors_})
     body(*buffer);
 }
 
@@ -173,8 +184,8 @@ void CudaKernel<T>::plan_memory() {
   const double rows = static_cast<double>(m()), columns = static_cast<double>(stride_);
   const double row_bytes = 2 * sizeof(T) * columns;
   const double k = cost_->is_dense() ? 0 : static_cast<double>(cost_->u().cols());
-  const double numbers = static_cast<double>(cuda::partial_size(stride_, processors_)) +
-                         4 * columns + 6 * rows + (rows + columns) * (is_double ? k : 1.5 * k);
+  const double numbers = static_cast<double>(partial_numbers()) + 4 * columns + 7 * rows +
+                         (rows + columns) * (is_double ? k : 2.5 * k);
   const double beside = sizeof(double) * numbers + static_cast<double>(staged_bytes);
   double held = 0;
   for_buffers([&](const auto& buffer) { held += static_cast<double>(buffer.bytes()); });
@@ -189,9 +200,10 @@ void CudaKernel<T>::plan_memory() {
                  .problem = fmt::format("are not enough for {} x {} points, which need {:.1f} GiB",
                                         m(), n(), (least + beside) / 0x1p30),
                  .remedy = "give the $device cpu"});
-  // A gigabyte of rows is enough for the GPU to be busy.
-  const double some = std::max(1.0, std::min(allowed, 0x1p30) / row_bytes);
-  tile_rows_ = stored_ ? m() : std::min(m(), static_cast<Index>(some));
+  // Four gigabytes of rows are enough for the GPU to be busy, which likes round numbers of them.
+  auto some = static_cast<Index>(std::max(1.0, std::min(allowed, 0x1p32) / row_bytes));
+  if (some > 256) some -= some % 256;
+  tile_rows_ = stored_ ? m() : std::min(m(), some);
 }
 
 template <class T>
@@ -203,10 +215,10 @@ void CudaKernel<T>::use(const GroundCost& cost) {
   plan_memory();
   entries_.resize(tile_rows_ * stride_);
   kernel_.resize(tile_rows_ * stride_);
-  for (Buffer<double>* buffer : {&row_shift_, &weights_, &shifts_, &out_, &products_})
+  for (Buffer<double>* buffer : {&row_shift_, &weights_, &shifts_, &out_, &products_, &factors_})
     buffer->resize(m());
   for (Buffer<double>* buffer : {&column_shift_, &x_, &sums_}) buffer->resize(stride_);
-  partial_.resize(cuda::partial_size(stride_, processors_));
+  partial_.resize(partial_numbers());
   unit_ = 1;
   if (!cost.is_dense()) {
     const Index k = cost.u().cols();
@@ -221,10 +233,11 @@ void CudaKernel<T>::use(const GroundCost& cost) {
     const double u_size = linalg::power_of_two_above(linalg::longest_row(cost.u()));
     const double v_size = linalg::power_of_two_above(linalg::longest_row(cost.v()));
     unit_ = u_size * v_size;
-    float_u_.resize(cost.u().size());
-    float_v_.resize(cost.v().size());
-    cuda::to_float(u_.data(), 1 / u_size, float_u_.data(), cost.u().size(), stream_);
-    cuda::to_float(v_.data(), 1 / v_size, float_v_.data(), cost.v().size(), stream_);
+    const Index k = cost.u().cols();
+    split_u_.resize(3 * m() * k);
+    split_v_.resize(3 * n() * k);
+    cuda::split(u_.data(), 1 / u_size, m(), k, cuda::Side::left, split_u_.data(), stream_);
+    cuda::split(v_.data(), 1 / v_size, n(), k, cuda::Side::right, split_v_.data(), stream_);
   }
   check(cudaStreamSynchronize(stream_), "the costs");
   check(cudaGetLastError(), "the costs");
@@ -267,8 +280,8 @@ void CudaKernel<T>::make_entries(Index first, Index count) const {
   if constexpr (is_double)
     blas_->times_transpose(count, n(), k, -2.0, u_.data() + first * k, v_.data(), to, stride_);
   else
-    blas_->times_transpose(count, n(), k, -2.0F, float_u_.data() + first * k, float_v_.data(), to,
-                           stride_);
+    blas_->times_transpose_of_split(count, n(), 3 * k, -2.0F, split_u_.data() + first * 3 * k,
+                                    split_v_.data(), to, stride_);
 }
 
 template <class T>
@@ -288,14 +301,19 @@ void CudaKernel<T>::for_tiles(Body&& body) const {
   }
 }
 
-// The same, with K at hand.
+// K of these rows, and its products with the x that is in place.
+template <class T>
+void CudaKernel<T>::make_kernel_rows(Index first, Index count) const {
+  cuda::exponentials<T>(tile(first, count), column_shift_.data(), scale_, row_shift_.data() + first,
+                        x_.data(), products_.data() + first, partial_.data(), processors_, stream_);
+}
+
+// The same as for_tiles, with K at hand.
 template <class T>
 template <class Body>
 void CudaKernel<T>::for_made_tiles(Body&& body) const {
   for_tiles([&](Index first, Index count) {
-    if (!stored_)
-      cuda::exponentials<T>(tile(first, count), column_shift_.data(), scale_,
-                            row_shift_.data() + first, false, stream_);
+    if (!stored_) make_kernel_rows(first, count);
     body(first, count);
   });
 }
@@ -323,25 +341,34 @@ void CudaKernel<T>::set_columns(double lambda, const Vector& exponents) {
   check(cudaStreamSynchronize(stream_), "the potentials");  // they may not live any longer
 }
 
-// One sweep over the rows of a tile, whose x is in place. Sums begin anew with the first tile.
+// What a sweep does to each row, with the weights of all rows on their way.
 template <class T>
-void CudaKernel<T>::sweep(Index first, Index count, cuda::RowWork::Kind kind, const Vector* weights,
-                          const RowRule* rule, bool squares, Vector* out) const {
+cuda::RowWork CudaKernel<T>::row_work(cuda::RowWork::Kind kind, const Vector* weights) const {
   cuda::RowWork work;
   work.kind = kind;
-  work.squares = squares;
-  work.weights = weights_.data();
-  work.shifts = shifts_.data();
-  work.out = out_.data();
-  if (weights) send(weights->data() + first, count, weights_.data());
-  if (kind == cuda::RowWork::meet_relaxed) {
-    work.power = rule->power();
-    send(rule->u()->data() + first, count, shifts_.data());
-  }
-  cuda::sweep<T>(tile(first, count), x_.data(), work,
-                 {partial_.data(), products_.data(), processors_, shared_memory_, clusters_},
-                 sums_.data(), first > 0, stream_);
-  if (out) fetch(out_.data(), count, out->data() + first);
+  if (weights) send(weights->data(), m(), weights_.data());
+  return work;
+}
+
+template <class T>
+cuda::RowWork CudaKernel<T>::row_work(const RowRule& rule) const {
+  cuda::RowWork work = row_work(kind_of(rule), &rule.weights());
+  work.power = rule.power();
+  return work;
+}
+
+// One sweep over the rows of a tile, whose x is in place. Sums begin anew with the first tile. Rows
+// that were just made have their products already.
+template <class T>
+void CudaKernel<T>::sweep(Index first, Index count, cuda::RowWork work, bool just_made) const {
+  work.weights = weights_.data() + first;
+  work.shifts = shifts_.data() + first;
+  work.out = out_.data() + first;
+  if (just_made)
+    cuda::add_up<T>(tile(first, count), work, room(first), sums_.data(), first > 0, stream_);
+  else
+    cuda::sweep<T>(tile(first, count), x_.data(), work, room(first), sums_.data(), first > 0,
+                   stream_);
 }
 
 template <class T>
@@ -359,13 +386,18 @@ Vector CudaKernel<T>::rescale(double lambda, const Vector& v, Vector& u, const R
   set_columns(lambda, v - s * cost_->beta());
   const Vector ones = Vector::Ones(n());
   send(ones.data(), n(), x_.data());
+  const cuda::RowWork work = row_work(rule);
   for_tiles([&](Index first, Index count) {
-    cuda::exponentials<T>(tile(first, count), column_shift_.data(), scale_,
-                          row_shift_.data() + first, true, stream_);
+    cuda::find_shifts<T>(tile(first, count), column_shift_.data(), scale_,
+                         row_shift_.data() + first, stream_);
+    make_kernel_rows(first, count);
     fetch(row_shift_.data() + first, count, u.data() + first);
     u.segment(first, count) += s * cost_->alpha().segment(first, count);
-    sweep(first, count, kind_of(rule), &rule.weights(), &rule, false, rule.factors());
+    if (work.kind == cuda::RowWork::meet_relaxed)
+      send(u.data() + first, count, shifts_.data() + first);
+    sweep(first, count, work, true);
   });
+  if (rule.factors()) fetch(out_.data(), m(), rule.factors()->data());
   return fetch_sums();
 }
 
@@ -381,15 +413,14 @@ Kernel::Sums CudaKernel<T>::fix(double lambda, const Vector& f, const Vector& g)
   send(ones.data(), n(), x_.data());
   Sums out{Vector(m()), {}, 0};
   Vector costs(m());
+  const cuda::RowWork work = row_work(cuda::RowWork::given, &ones);
   for_tiles([&](Index first, Index count) {
-    cuda::exponentials<T>(tile(first, count), column_shift_.data(), scale_,
-                          row_shift_.data() + first, false, stream_);
-    cuda::row_costs<T>(tile(first, count), out_.data(), stream_);
-    fetch(out_.data(), count, costs.data() + first);
-    // The sums of the rows are the products with x = 1, which every sweep leaves behind.
-    sweep(first, count, cuda::RowWork::given, &ones, nullptr, false, nullptr);
-    fetch(products_.data(), count, out.rows.data() + first);
+    make_kernel_rows(first, count);
+    cuda::row_costs<T>(tile(first, count), out_.data() + first, stream_);
+    sweep(first, count, work, true);
   });
+  fetch(out_.data(), m(), costs.data());
+  fetch(products_.data(), m(), out.rows.data());  // with x = 1
   out.columns = fetch_sums();
   out.cost = unit_ * costs.sum() + cost_->alpha().dot(out.rows) + cost_->beta().dot(out.columns);
   return out;
@@ -400,9 +431,10 @@ Vector CudaKernel<T>::fused(const Vector& x, const RowRule& rule) const {
   const OnGpu scope(gpu_);
   ++counts_.fused;
   send(x.data(), n(), x_.data());
-  for_made_tiles([&](Index first, Index count) {
-    sweep(first, count, kind_of(rule), &rule.weights(), &rule, false, rule.factors());
-  });
+  const cuda::RowWork work = row_work(rule);
+  if (work.kind == cuda::RowWork::meet_relaxed) send(rule.u()->data(), m(), shifts_.data());
+  for_made_tiles([&](Index first, Index count) { sweep(first, count, work, !stored_); });
+  if (rule.factors()) fetch(out_.data(), m(), rule.factors()->data());
   return fetch_sums();
 }
 
@@ -411,10 +443,10 @@ Vector CudaKernel<T>::times(const Vector& x) const {
   const OnGpu scope(gpu_);
   ++counts_.products;
   send(x.data(), n(), x_.data());
+  const cuda::RowWork work = row_work(cuda::RowWork::keep, nullptr);
+  for_made_tiles([&](Index first, Index count) { sweep(first, count, work, !stored_); });
   Vector y(m());
-  for_made_tiles([&](Index first, Index count) {
-    sweep(first, count, cuda::RowWork::keep, nullptr, nullptr, false, &y);
-  });
+  fetch(out_.data(), m(), y.data());
   return y;
 }
 
@@ -422,9 +454,8 @@ template <class T>
 Vector CudaKernel<T>::transpose_times(const Vector& y) const {
   const OnGpu scope(gpu_);
   ++counts_.products;
-  for_made_tiles([&](Index first, Index count) {
-    sweep(first, count, cuda::RowWork::given, &y, nullptr, false, nullptr);
-  });
+  const cuda::RowWork work = row_work(cuda::RowWork::given, &y);
+  for_made_tiles([&](Index first, Index count) { sweep(first, count, work, !stored_); });
   return fetch_sums();
 }
 
@@ -432,10 +463,42 @@ template <class T>
 Vector CudaKernel<T>::squares_transpose_times(const Vector& w) const {
   const OnGpu scope(gpu_);
   ++counts_.products;
-  for_made_tiles([&](Index first, Index count) {
-    sweep(first, count, cuda::RowWork::given, &w, nullptr, true, nullptr);
-  });
+  cuda::RowWork work = row_work(cuda::RowWork::given, &w);
+  work.squares = true;
+  for_made_tiles([&](Index first, Index count) { sweep(first, count, work, !stored_); });
   return fetch_sums();
+}
+
+// The costs are where the passes need them: dense ones as entries, others as their factors.
+template <class T>
+double CudaKernel<T>::between(const Vector& y, const Vector& x) const {
+  const OnGpu scope(gpu_);
+  const GroundCost& cost = *cost_;
+  if (cost.is_dense()) {
+    cuda::Tile<T> costs = tile(0, m());
+    costs.kernel = costs.entries;
+    cuda::RowWork work;
+    work.kind = cuda::RowWork::keep;
+    work.out = out_.data();
+    send(x.data(), n(), x_.data());
+    cuda::sweep<T>(costs, x_.data(), work, room(0), sums_.data(), false, stream_);
+    Vector products(m());
+    fetch(out_.data(), m(), products.data());
+    return unit_ * y.dot(products);
+  }
+  const Index k = cost.u().cols();
+  Buffer<double> product;
+  product.resize(k);
+  const auto times = [&](const Vector& weights, const Buffer<double>& room,
+                         const Buffer<double>& factor) {
+    Vector out(k);
+    send(weights.data(), weights.size(), room.data());
+    blas_->times(1, weights.size(), k, room.data(), weights.size(), factor.data(), product.data());
+    fetch(product.data(), k, out.data());
+    return out;
+  };
+  const Vector left = times(y, weights_, u_), right = times(x, x_, v_);
+  return y.dot(cost.alpha()) * x.sum() + x.dot(cost.beta()) * y.sum() - 2 * left.dot(right);
 }
 
 template <class T>

@@ -16,7 +16,7 @@ struct Library {
   decltype(&cublasDestroy_v2) destroy = nullptr;
   decltype(&cublasSetStream_v2) set_stream = nullptr;
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
-  decltype(&cublasSgemm_v2_64) sgemm = nullptr;
+  decltype(&cublasGemmEx_64) gemm_ex = nullptr;
 };
 
 template <class Function>
@@ -45,7 +45,7 @@ const Library& library() {
     find(file, "cublasDestroy_v2", all.destroy);
     find(file, "cublasSetStream_v2", all.set_stream);
     find(file, "cublasDgemm_v2_64", all.dgemm);
-    find(file, "cublasSgemm_v2_64", all.sgemm);
+    find(file, "cublasGemmEx_64", all.gemm_ex);
     return all;
   }();
   return loaded;
@@ -71,11 +71,14 @@ void check(cudaError_t status, const char* what) {
                               : "run again, or give the $device cpu"});
 }
 
-Blas::Blas(cudaStream_t stream) {
+Blas::Blas() {
   cublasHandle_t handle = nullptr;
   check(library().create(&handle));
   handle_ = handle;
-  check(library().set_stream(handle, stream));
+}
+
+void Blas::use(cudaStream_t stream) {
+  check(library().set_stream(static_cast<cublasHandle_t>(handle_), stream));
 }
 
 Blas::~Blas() {
@@ -90,11 +93,13 @@ void Blas::times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, doubl
                         &alpha, b, k, a, k, &zero, c, stride));
 }
 
-void Blas::times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
-                           const float* a, const float* b, float* c, std::int64_t stride) const {
+void Blas::times_transpose_of_split(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+                                    const float* a, const float* b, float* c,
+                                    std::int64_t stride) const {
   const float zero = 0;
-  check(library().sgemm(static_cast<cublasHandle_t>(handle_), CUBLAS_OP_T, CUBLAS_OP_N, n, m, k,
-                        &alpha, b, k, a, k, &zero, c, stride));
+  check(library().gemm_ex(static_cast<cublasHandle_t>(handle_), CUBLAS_OP_T, CUBLAS_OP_N, n, m, k,
+                          &alpha, b, CUDA_R_32F, k, a, CUDA_R_32F, k, &zero, c, CUDA_R_32F, stride,
+                          CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT));
 }
 
 void Blas::times(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,

@@ -49,17 +49,22 @@ class Buffer {
 /// machine without it.
 class Blas {
  public:
-  explicit Blas(cudaStream_t stream);
+  Blas();
   ~Blas();
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
+  /// Work goes to this stream from now on.
+  void use(cudaStream_t stream);
+
   /// C = alpha A B', row by row: A is m x k, B is n x k, C is m x n with rows `stride` apart.
-  /// Products are in the precision of the type; no TF32.
   void times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                        const double* a, const double* b, double* c, std::int64_t stride) const;
-  void times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
-                       const float* b, float* c, std::int64_t stride) const;
+
+  /// The same for numbers that tensor cores can hold, of 11 bits each: see `split`.
+  void times_transpose_of_split(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+                                const float* a, const float* b, float* c,
+                                std::int64_t stride) const;
 
   /// C = A B: A is m x n with rows `stride` apart, B is n x k, C is m x k.
   void times(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t stride,

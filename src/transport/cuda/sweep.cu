@@ -45,6 +45,10 @@ __device__ double shift_of_row(const RowWork& work, std::int64_t i) {
   return work.kind == RowWork::meet_relaxed ? work.shifts[i] : 0;
 }
 
+__device__ bool keeps_factors(const RowWork& work) {
+  return work.kind == RowWork::meet_exact || work.kind == RowWork::meet_relaxed;
+}
+
 // Until all but the last `pending` groups of copies are there. What follows must not be read
 // before.
 template <int pending>
@@ -59,7 +63,8 @@ constexpr int lane = 16 / sizeof(T);
 
 // Rows are dealt to clusters in turn, and in a cluster each block has `threads * pieces * lane`
 // columns. A thread copies, multiplies and adds up the same columns of every row, so that copies
-// need no barrier. In a cluster row t is multiplied while row t - 1, whose product has come from
+// need no barrier: as soon as a piece of a row is added up, a row behind takes its place. In a
+// cluster, where that is slower, whole rows are asked for at a time. There row t is multiplied while row t - 1, whose product has come from
 // the other blocks by then, is added to the columns.
 template <class T, int pieces, int stages, int together, bool clustered>
 __global__ void __launch_bounds__(threads, 1)
@@ -96,13 +101,14 @@ __global__ void __launch_bounds__(threads, 1)
     }
   const int count = static_cast<int>((tile.rows - group + groups - 1) / groups);
   const auto row_of = [&](int t) { return group + static_cast<std::int64_t>(t) * groups; };
+  const auto load_piece = [&](int t, int p) {
+    if (t < count && column(p) < stride)
+      __pipeline_memcpy_async(place(t % stages, p),
+                              tile.kernel + row_of(t) * tile.stride + column(p), 16);
+  };
   const auto load = [&](int t) {
-    if (t < count) {
-      const T* row = tile.kernel + row_of(t) * tile.stride;
 #pragma unroll
-      for (int p = 0; p < pieces; ++p)
-        if (column(p) < stride) __pipeline_memcpy_async(place(t % stages, p), row + column(p), 16);
-    }
+    for (int p = 0; p < pieces; ++p) load_piece(t, p);
     __pipeline_commit();
   };
   // What the rule knows of a row is asked for early: it comes from far away.
@@ -136,7 +142,10 @@ __global__ void __launch_bounds__(threads, 1)
     const T y = finish_row<T>(work, row_weight, row_shift, dot);
 #pragma unroll
     for (int p = 0; p < pieces; ++p) {
-      const T* k = place(t % stages, p);
+      T k[lane<T>];
+      for (int l = 0; l < lane<T>; ++l) k[l] = place(t % stages, p)[l];
+      asm volatile("" ::: "memory");
+      if constexpr (!clustered) load_piece(t + stages, p);  // nobody else reads this place
       for (int l = 0; l < lane<T>; ++l)
         sums[p * lane<T> + l] += y * (work.squares ? k[l] * k[l] : k[l]);
     }
@@ -203,7 +212,7 @@ __global__ void __launch_bounds__(threads, 1)
         if (t + r < count) add(t + r, dot[r], weight[r], shift[r]);
         weight[r] = next_weight;
         shift[r] = next_shift;
-        load(t + r + stages);
+        __pipeline_commit();
       }
     }
   }
@@ -233,11 +242,11 @@ __global__ void __launch_bounds__(finish_columns* finish_slices)
   }
   if (slice != 1 || j >= rows) return;
   if (work.kind == RowWork::keep) work.out[j] = products[j];
-  if (work.kind == RowWork::meet_exact || work.kind == RowWork::meet_relaxed)
+  if (keeps_factors(work))
     work.out[j] = finish_row<double>(work, work.weights[j], shift_of_row(work, j), products[j]);
 }
 
-// The two readings of rows that are too wide: a block a row, then a thread a column.
+// The two readings of rows that are too wide: a block a row, then a thread some columns.
 template <class T>
 __global__ void __launch_bounds__(threads)
     multiply_rows(Tile<T> tile, const double* x, double* products) {
@@ -251,22 +260,40 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) products[i] = dot;
 }
 
+// y of every row, and what the rule keeps.
+__global__ void finish_rows(RowWork work, const double* products, std::int64_t rows, double* y) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  y[i] = finish_row<double>(work, weight_of_row(work, i), shift_of_row(work, i), products[i]);
+  if (keeps_factors(work)) work.out[i] = y[i];
+  if (work.kind == RowWork::keep) work.out[i] = products[i];
+}
+
+constexpr int adding_threads = 256;
+
 template <class T>
-__global__ void __launch_bounds__(threads)
-    add_rows(Tile<T> tile, RowWork work, const double* products, std::int64_t rows_a_part,
+__global__ void __launch_bounds__(adding_threads)
+    add_rows(Tile<T> tile, const double* y, bool squares, std::int64_t rows_a_part,
              double* partial) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::int64_t j =
+      (static_cast<std::int64_t>(blockIdx.x) * adding_threads + threadIdx.x) * lane<T>;
   if (j >= tile.stride) return;
-  const std::int64_t first = blockIdx.y * rows_a_part;
-  const std::int64_t last = min(first + rows_a_part, tile.rows);
-  double total = 0;
-  for (std::int64_t i = first; i < last; ++i) {
-    const double k = tile.kernel[i * tile.stride + j];
-    const double y =
-        finish_row<double>(work, weight_of_row(work, i), shift_of_row(work, i), products[i]);
-    total += y * (work.squares ? k * k : k);
+  const std::int64_t last = min((blockIdx.y + 1) * rows_a_part, tile.rows);
+  double total[lane<T>] = {};
+  for (std::int64_t first = blockIdx.y * rows_a_part; first < last; first += rows_in_float) {
+    const std::int64_t end = min(first + rows_in_float, last);
+    T sums[lane<T>] = {};
+#pragma unroll 8
+    for (std::int64_t i = first; i < end; ++i) {
+      const T factor = static_cast<T>(y[i]);
+      T k[lane<T>];
+      *reinterpret_cast<int4*>(k) =
+          __ldcs(reinterpret_cast<const int4*>(tile.kernel + i * tile.stride + j));
+      for (int l = 0; l < lane<T>; ++l) sums[l] += factor * (squares ? k[l] * k[l] : k[l]);
+    }
+    for (int l = 0; l < lane<T>; ++l) total[l] += static_cast<double>(sums[l]);
   }
-  partial[blockIdx.y * tile.stride + j] = total;
+  for (int l = 0; l < lane<T>; ++l) partial[blockIdx.y * tile.stride + j + l] = total[l];
 }
 
 unsigned grid(std::int64_t count) {
@@ -285,13 +312,14 @@ struct Call {
   Stream stream;
 };
 
+// With `rows` what the rule keeps of these is made too.
 template <class T>
-void finish(const Call<T>& call, std::int64_t groups) {
-  const std::int64_t count = std::max(call.tile.columns, call.tile.rows);
+void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows) {
+  const std::int64_t count = std::max(call.tile.columns, rows);
   finish_sums<<<grid((count + finish_columns - 1) / finish_columns), finish_columns * finish_slices,
                 0, call.stream>>>(call.room.partial, static_cast<int>(groups), call.tile.stride,
                                   call.tile.columns, call.sums, call.add, call.work,
-                                  call.room.products, call.tile.rows);
+                                  call.room.products, rows);
 }
 
 // Each row is split over so many blocks. False where the GPU has too little shared memory for it.
@@ -329,20 +357,25 @@ bool run_one_pass(const Call<T>& call, int blocks) {
   launch.gridDim = grid(groups * blocks);
   cudaLaunchKernelEx(&launch, kernel, tile, call.x, call.work, call.room.partial,
                      call.room.products);
-  finish(call, groups);
+  finish(call, groups, tile.rows);
   return true;
 }
 
 template <class T>
-void run_two_passes(const Call<T>& call) {
+void run_second_pass(const Call<T>& call) {
   const Tile<T>& tile = call.tile;
-  multiply_rows<T><<<grid(tile.rows), threads, 0, call.stream>>>(tile, call.x, call.room.products);
-  const std::int64_t parts = std::min<std::int64_t>(call.room.processors, tile.rows);
+  const SweepRoom& room = call.room;
+  finish_rows<<<grid((tile.rows + 255) / 256), 256, 0, call.stream>>>(call.work, room.products,
+                                                                      tile.rows, room.factors);
+  if (call.work.kind == RowWork::keep) return;
+  const std::int64_t width = adding_threads * lane<T>, wide = (tile.stride + width - 1) / width;
+  const std::int64_t busy = (8 * room.processors + wide - 1) / wide;
+  const std::int64_t parts = std::clamp<std::int64_t>(
+      busy, 1, std::min<std::int64_t>(room.processors, (tile.rows + 31) / 32));
   const std::int64_t rows_a_part = (tile.rows + parts - 1) / parts;
-  const dim3 blocks(grid((tile.stride + threads - 1) / threads), grid(parts));
-  add_rows<T><<<blocks, threads, 0, call.stream>>>(tile, call.work, call.room.products, rows_a_part,
-                                                   call.room.partial);
-  finish(call, parts);
+  add_rows<T><<<dim3(grid(wide), grid(parts)), adding_threads, 0, call.stream>>>(
+      tile, room.factors, call.work.squares, rows_a_part, room.partial);
+  finish(call, parts, 0);
 }
 
 }  // namespace
@@ -369,20 +402,31 @@ void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const Swee
   if (within(5) && run_one_pass<T, 5, 5, 2, false>(call, 1)) return;
   if (within(6) && run_one_pass<T, 6, 4, 1, false>(call, 1)) return;
   if (within(8) && run_one_pass<T, 8, 3, 1, false>(call, 1)) return;
+  if (within(10) && run_one_pass<T, 10, 2, 1, false>(call, 1)) return;
   for (const int blocks : {2, 4, most_blocks_in_cluster}) {
-    if (!room.clusters || within(8)) break;
+    if (!room.clusters || within(10)) break;
     if (within(5 * blocks) && run_one_pass<T, 5, 5, 1, true>(call, blocks)) return;
     if (within(6 * blocks) && run_one_pass<T, 6, 4, 1, true>(call, blocks)) return;
     if (within(7 * blocks) && run_one_pass<T, 7, 4, 1, true>(call, blocks)) return;
     if (within(8 * blocks) && run_one_pass<T, 8, 3, 1, true>(call, blocks)) return;
   }
   cudaGetLastError();  // of a question above that was answered by no
-  run_two_passes(call);
+  multiply_rows<T><<<grid(tile.rows), threads, 0, stream>>>(tile, x, room.products);
+  run_second_pass(call);
 }
 
-template void sweep<float>(const Tile<float>&, const double*, const RowWork&, const SweepRoom&,
-                           double*, bool, Stream);
-template void sweep<double>(const Tile<double>&, const double*, const RowWork&, const SweepRoom&,
-                            double*, bool, Stream);
+template <class T>
+void add_up(const Tile<T>& tile, const RowWork& work, const SweepRoom& room, double* sums, bool add,
+            Stream stream) {
+  run_second_pass(Call<T>{tile, nullptr, work, room, sums, add, stream});
+}
+
+#define REMBLAI_FOR(T)                                                                       \
+  template void sweep<T>(const Tile<T>&, const double*, const RowWork&, const SweepRoom&,    \
+                         double*, bool, Stream);                                             \
+  template void add_up<T>(const Tile<T>&, const RowWork&, const SweepRoom&, double*, bool,   \
+                          Stream);
+REMBLAI_FOR(float)
+REMBLAI_FOR(double)
 
 }  // namespace remblai::cuda

@@ -28,6 +28,7 @@ struct RowWork {
 struct SweepRoom {
   double* partial = nullptr;
   double* products = nullptr;  ///< one for each row of the largest tile
+  double* factors = nullptr;   ///< y, the same
   int processors = 1;
   int shared_memory = 0;  ///< bytes that a block may have
   bool clusters = false;  ///< of thread blocks, which wide rows are split over
@@ -40,9 +41,15 @@ bool clusters_work();
 std::int64_t partial_size(std::int64_t columns, int processors);
 
 /// sums_j = sum_i y_i K_ij, added to what is there when `add`. K is read once where a row fits the
-/// shared memory of a block, or of a cluster of blocks; twice elsewhere.
+/// shared memory of a block, or of a cluster of blocks; twice elsewhere. `room.products` holds K x
+/// afterwards.
 template <class T>
 void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
            double* sums, bool add, Stream stream);
+
+/// The same where `room.products` holds K x already: K is read once.
+template <class T>
+void add_up(const Tile<T>& tile, const RowWork& work, const SweepRoom& room, double* sums, bool add,
+            Stream stream);
 
 }  // namespace remblai::cuda
