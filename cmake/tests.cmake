@@ -136,7 +136,8 @@ target_link_libraries(
 discover(remblai_tests)
 
 # Several ranks, as threads of the test.
-add_executable(remblai_ranks_tests tests/ranks/fit_test.cpp tests/ranks/shard_test.cpp)
+add_executable(remblai_ranks_tests tests/ranks/fit_test.cpp tests/ranks/kernel_ranks_test.cpp
+                                   tests/ranks/shard_test.cpp)
 target_include_directories(remblai_ranks_tests PRIVATE src tests)
 target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
                                                   GTest::gtest_main)

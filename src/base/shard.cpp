@@ -56,7 +56,8 @@ auto sum_of_tree(Index begin, Index end, const Known& known, const Value& value)
 
 }  // namespace
 
-Shard::Shard(std::shared_ptr<const Comm> comm, Index rows) : comm_(std::move(comm)) {
+Shard::Shard(std::shared_ptr<const Comm> comm, Index rows, int threads)
+    : comm_(std::move(comm)), threads_(std::max(1, threads)) {
   if (!comm_) return;
   const auto ranks = static_cast<std::size_t>(comm_->size());
   const Vector all =
@@ -197,22 +198,51 @@ Vector Shard::reduce(Index size, const Vector& nodes) const {
 Matrix Shard::sum(Index rows, Index height, Index width,
                   const std::function<Matrix(Rows)>& part) const {
   if (!comm_) return part({0, rows});
-  const Vector total = sum(rows, height * width, [&](Rows piece) -> Vector {
-    const Matrix one = part(piece);
-    return Eigen::Map<const Vector>(one.data(), one.size());
+  const linalg::Threads alone(1);
+  std::vector<Vector> ready;  // of the pieces from `begin` on: they are asked for in order
+  Index begin = 0;
+  const Vector total = sum_parts(height * width, [&](Index k) -> Vector {
+    if (k >= begin + static_cast<Index>(ready.size())) {
+      begin = k;
+      ready.resize(static_cast<std::size_t>(std::min<Index>(threads_, pieces() - k)));
+      run_pieces(static_cast<Index>(ready.size()), threads_, [&](Index place) {
+        const Matrix one = part(piece(begin + place));
+        ready[static_cast<std::size_t>(place)] = Eigen::Map<const Vector>(one.data(), one.size());
+      });
+    }
+    return std::move(ready[static_cast<std::size_t>(k - begin)]);
   });
   return Eigen::Map<const Matrix>(total.data(), height, width);
 }
 
+namespace {
+
+Matrix piecewise(const Matrix& rows, const std::vector<Rows>& pieces, int threads, Index width,
+                 const std::function<Matrix(const Matrix&)>& make) {
+  const linalg::Threads alone(1);
+  Matrix out(rows.rows(), width);
+  run_pieces(static_cast<Index>(pieces.size()), threads, [&](Index k) {
+    const Rows piece = pieces[static_cast<std::size_t>(k)];
+    const Index count = piece.end - piece.begin;
+    out.middleRows(piece.begin, count) = make(rows.middleRows(piece.begin, count));
+  });
+  return out;
+}
+
+}  // namespace
+
 Matrix Shard::by_pieces(const Matrix& local, Index width,
                         const std::function<Matrix(const Matrix&)>& make) const {
-  if (!comm_) return make(local);
-  const linalg::Threads alone(1);
-  Matrix out(local.rows(), width);
-  for (const Rows& rows : pieces_)
-    out.middleRows(rows.begin, rows.end - rows.begin) =
-        make(local.middleRows(rows.begin, rows.end - rows.begin));
-  return out;
+  return comm_ ? piecewise(local, pieces_, threads_, width, make) : make(local);
+}
+
+Matrix Shard::by_common_pieces(const Matrix& rows, Index width,
+                               const std::function<Matrix(const Matrix&)>& make) const {
+  if (!comm_) return make(rows);
+  const Index count = piece_count(rows.rows());
+  std::vector<Rows> pieces;
+  for (Index k = 0; k < count; ++k) pieces.push_back(remblai::piece(rows.rows(), count, k));
+  return piecewise(rows, pieces, threads_, width, make);
 }
 
 double Shard::sum(const Vector& values) const {

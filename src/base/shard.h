@@ -25,11 +25,11 @@ class Shard {
  public:
   Shard() = default;  ///< of one process, for any number of rows
 
-  /// Of one process where `comm` is null.
-  Shard(std::shared_ptr<const Comm> comm, Index rows);
+  /// Of one process where `comm` is null. Products over pieces are made by so many threads.
+  Shard(std::shared_ptr<const Comm> comm, Index rows, int threads = 1);
 
   /// The rows left when some are dropped, for the same ranks.
-  Shard with_rows(Index rows) const { return {comm_, rows}; }
+  Shard with_rows(Index rows) const { return {comm_, rows, threads_}; }
 
   bool divided() const { return comm_ != nullptr; }
   const Comm* comm() const { return comm_.get(); }
@@ -52,7 +52,7 @@ class Shard {
   /// number of them.
   Vector sum_of_ranks(const Vector& local) const;
 
-  /// The same for matrices.
+  /// The sum over pieces for matrices. Some parts are made at a time, each by one thread.
   Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part) const;
 
   /// The rows of the local pieces, each by itself, as `make` gives them. Products of matrices round
@@ -60,6 +60,10 @@ class Shard {
   /// without a Comm.
   Matrix by_pieces(const Matrix& local, Index width,
                    const std::function<Matrix(const Matrix&)>& make) const;
+
+  /// The same for rows that every rank has.
+  Matrix by_common_pieces(const Matrix& rows, Index width,
+                          const std::function<Matrix(const Matrix&)>& make) const;
 
   double sum(const Vector& values) const;
   double dot(const Vector& a, const Vector& b) const;
@@ -97,6 +101,7 @@ class Shard {
   Vector reduce(Index size, const Vector& nodes) const;
 
   std::shared_ptr<const Comm> comm_;
+  int threads_ = 1;
   Index first_ = 0, total_ = 0;
   std::vector<Index> rows_;               // of every rank
   std::vector<Rows> pieces_;              // local rows of the local pieces

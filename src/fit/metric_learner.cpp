@@ -53,7 +53,8 @@ void MetricLearner::fix_metric(const SpanMatrix& a) {
 
 void MetricLearner::place_points() {
   x_ = embedded_source();
-  z_ = embed(space_.z);
+  z_ = space_.shard.by_common_pieces(space_.z, space_.rank(),
+                                     [&](const Matrix& rows) { return embed(rows); });
 }
 
 // The first moment fixes the ridge and the first metric.

@@ -1,7 +1,6 @@
 // Moments of a plan: one product with the points on either side gives all that the method needs.
 #include "fit/moment.h"
 
-#include <optional>
 #include <random>
 
 #include "base/linalg.h"
@@ -18,10 +17,7 @@ Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
     return linalg::multiply(x.middleRows(part.begin, count), rows.middleRows(part.begin, count),
                             linalg::Op::transpose);
   };
-  std::optional<linalg::Threads> alone;
-  if (shard.divided()) alone.emplace(1);
   const Matrix half = shard.sum(x.rows(), x.cols(), x.cols(), product);
-  alone.reset();
   Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * z);
   c += 0.5 * (half + half.transpose());
   return c;

@@ -77,6 +77,13 @@ Vector probabilities_of(const Domain& source, const Shard& all) {
   return Domain{Matrix(total, 0), {}, weights}.probabilities().segment(all.first(), source.size());
 }
 
+// Products and decompositions round by the number of their threads. Ranks that have as many threads
+// together as one has alone shall find the same, so each call has one; pieces are made side by
+// side.
+int blas_threads(const Resources& resources) {
+  return resources.comm ? 1 : thread_count(resources);
+}
+
 // What processes cannot do together yet.
 void require_one_process(const Options& options, const Shard& all) {
   if (!all.divided() || all.comm()->size() == 1) return;
@@ -108,9 +115,10 @@ bool is_given(const Options& options) {
 }  // namespace
 
 Session::Session(const Problem& problem, const Options& options, Span span)
-    : all_(options.resources.comm, problem.source.size()), span_(span) {
+    : all_(options.resources.comm, problem.source.size(), thread_count(options.resources)),
+      span_(span) {
   all_.agree([&] { validate(problem, options, all_); });
-  const linalg::Threads scope(thread_count(options.resources));
+  const linalg::Threads scope(blas_threads(options.resources));
   shared_.features = problem.features;
   known_labels_ = problem.known_labels;
   const Vector p = probabilities_of(problem.source, all_);
@@ -235,7 +243,7 @@ void Session::fit(const Options& asked, const Run& run) {
   has_fit_ = false;
   options.validate();
   require_one_process(options, all_);
-  const linalg::Threads scope(thread_count(options.resources));
+  const linalg::Threads scope(blas_threads(options.resources));
   options_ = options;
   use_space(options);
   if (options.method == Method::class_aware)

@@ -47,7 +47,6 @@ Matrix independent_columns(const Matrix& rows, Index common, const Shard& shard)
   if (!shard.divided()) {
     gram = linalg::gram(rows(Eigen::all, columns));
   } else {
-    const linalg::Threads alone(1);
     gram = shard.sum(common, rank, rank, [&](Rows part) {
       return linalg::gram(rows.middleRows(part.begin, part.end - part.begin)(Eigen::all, columns));
     });
@@ -131,7 +130,8 @@ Space make_space(const Domain& source, const Domain& target, Span span, const Sh
     frame.basis = span_basis(x, z, frame, span == Span::with_origin, space.shard);
   space.x = space.shard.by_pieces(x, frame.rank(),
                                   [&](const Matrix& rows) { return frame.coordinates(rows); });
-  space.z = frame.coordinates(z);
+  space.z = space.shard.by_common_pieces(
+      z, frame.rank(), [&](const Matrix& rows) { return frame.coordinates(rows); });
   return space;
 }
 

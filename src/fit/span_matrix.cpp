@@ -52,7 +52,6 @@ Matrix gram_from_zero(const Space& space) {
     points.rowwise() += shift.transpose();
     return linalg::gram(points);
   }
-  const linalg::Threads alone(1);
   const auto gram = [&](const Matrix& points) {
     return linalg::gram(points.rowwise() + shift.transpose());
   };

@@ -155,6 +155,16 @@ TEST(RanksFit, SmallLambdaTakesNewtonSteps) {
   expect_same_for_any_number(given);
 }
 
+TEST(RanksFit, TheNumberOfThreadsDoesNotMatter) {
+  Data given = data(700, 300, 6);
+  const Model one = fit_by(1, given);
+  given.options.resources.threads = 3;
+  const Model several = fit_by(2, given);
+  EXPECT_EQ(several.f, one.f);
+  EXPECT_EQ(several.g, one.g);
+  EXPECT_EQ(several.metric.factor, one.metric.factor);
+}
+
 TEST(RanksFit, OtherSolvers) {
   for (const auto solver : {SolverChoice::sinkhorn, SolverChoice::anderson, SolverChoice::newton}) {
     Data given = data(150, 70, 3);
