@@ -135,9 +135,9 @@ target_link_libraries(
                         PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
 
-# Several ranks, as threads of the test.
-add_executable(remblai_ranks_tests tests/ranks/fit_test.cpp tests/ranks/kernel_ranks_test.cpp
-                                   tests/ranks/shard_test.cpp)
+# Several ranks, as threads of the test, and what they read.
+add_executable(remblai_ranks_tests tests/io/rows_test.cpp tests/ranks/fit_test.cpp
+                                   tests/ranks/kernel_ranks_test.cpp tests/ranks/shard_test.cpp)
 target_include_directories(remblai_ranks_tests PRIVATE src tests)
 target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
                                                   GTest::gtest_main)

@@ -313,7 +313,8 @@ Matrix CpuKernel<T>::times(const Matrix& y) const {
     if (plan_.stored && !plan_.by_shard) return linalg::multiply(kernel_, y);
   Matrix product(m(), y.cols());
   const linalg::Threads alone(1);  // every thread of the team makes its own products
-  const Index most = std::max<Index>(plan_.made_rows, 32);
+  const bool as_made = !plan_.stored || plan_.by_shard;
+  const Index most = as_made ? std::max<Index>(plan_.made_rows, 32) : 32;
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most, [&](Rows part) {
       const Index count = part.end - part.begin;
