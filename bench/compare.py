@@ -125,7 +125,7 @@ class Comparison:
         return self.program.run(
             ["bench", "transport", *OWN[own], "--cost", str(data.folder / "cost.npy"),
              "--lambda", repr(lambda_), "--tolerance", repr(tolerance), "--repeat", str(rounds),
-             "--out", str(data.folder / "potentials.npz")], threads,
+             "--out", str(data.folder / "potentials.npz"), "--overwrite"], threads,
             READING + self.options.limit * min(rounds, 2))
 
     def solve_by_remblai(self, data: Data, lambda_: float, own: str, threads: int) -> Outcome:
@@ -192,7 +192,8 @@ class Comparison:
             ["fit", "--source", str(data.folder / "X.npy"), "--target", str(data.folder / "Z.npy"),
              "--steps", str(steps), "--outer-tolerance", "0", "--acceleration", "none",
              "--lambda", str(FIT["lambda_"]),
-             "--ridge", str(FIT["ridge"]), "--out", str(data.folder / "model.npz")],
+             "--ridge", str(FIT["ridge"]), "--out", str(data.folder / "model.npz"),
+             "--overwrite"],
             self.options.threads, READING + self.options.method_limit)
 
     def method_by_remblai(self, data: Data) -> Outcome:

@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "ranks.h"
 #include "remblai/error.h"
@@ -18,6 +19,7 @@
 #include "remblai/page.h"
 #include "remblai/predict.h"
 #include "remblai/report.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -27,7 +29,7 @@ struct Arguments {
   PredictOptions prediction;
   RunArguments run;
   std::string test, test_labels, out, page;
-  bool save_plan = false, save_metric = false;
+  bool save_plan = false, save_metric = false, overwrite = false;
 };
 
 /// Points to label, and their labels when they are known.
@@ -117,6 +119,7 @@ Report Job::report() const {
           .test_score = test.score(),
           .seconds = watch.seconds(),
           .inputs = all_inputs(arguments),
+          .files = {},
           .prediction = arguments.prediction,
           .spelling = flag_of};
 }
@@ -173,21 +176,45 @@ void Job::write_page(const Report& report) const {
                                        literal(arguments.out))});
   }
   if (!arguments.run.quiet && !arguments.run.json)
-    fmt::print("the page for a browser is {}\n", arguments.page);
+    tell("the page for a browser is {}\n", arguments.page);
+}
+
+/// The files of this run.
+std::vector<std::string> wanted(const Arguments& arguments) {
+  std::vector<std::string> names{"model.npz", "mapped.npy", "labels.npy", "report.json"};
+  if (!arguments.test.empty()) names.push_back("test_labels.npy");
+  if (arguments.save_plan) names.push_back("plan.npy");
+  if (arguments.save_metric) names.push_back("metric.npy");
+  return names;
 }
 
 int run(const Arguments& arguments) {
   Job job{arguments, {}, {}, {}, {}, {}, {}};
-  agree(ranks().get(), [&] { job.read(); });
-  const Interrupt interrupt(!arguments.run.quiet);
+  const Inputs inputs = all_inputs(arguments);
+  const std::string& checkpoint = arguments.fit.checkpoint;
   std::optional<OutputFolder> folder;
   on_first_rank([&] {
-    folder.emplace(arguments.out, std::vector<std::string>{"model.npz", "mapped.npy", "labels.npy",
-                                                           "test_labels.npy", "plan.npy",
-                                                           "metric.npy", "report.json"});
-    if (!arguments.page.empty()) require_page(arguments.page, all_inputs(arguments), "--report");
+    require_outputs({{"--report", arguments.page, ".html"}}, inputs, arguments.overwrite,
+                    arguments.out);
+    // Needed before the folder of the results is there.
+    require_outputs({{"--checkpoint", checkpoint, ".npz", arguments.fit.resume}}, inputs,
+                    arguments.overwrite);
+    folder.emplace(
+        arguments.out,
+        std::vector<std::string>{"model.npz", "mapped.npy", "labels.npy", "test_labels.npy",
+                                 "plan.npy", "metric.npy", "report.json"},
+        wanted(arguments), inputs, arguments.overwrite);
   });
-  job.model = fit_with_progress(job.problem, job.options, arguments.run.quiet, job.watch);
+  agree(ranks().get(), [&] { job.read(); });
+  if (arguments.fit.dry_run) {
+    tell_estimate(job.problem, job.options);
+    return Exit::success;
+  }
+  agree(ranks().get(), [&] { require_reachable(job.problem, job.options, arguments.run.quiet); });
+  const Interrupt interrupt(!arguments.run.quiet);
+  on_first_rank([&] { folder->open(); });
+  job.model = fit_with_progress(job.problem, job.options, arguments.run.quiet, job.watch,
+                                {.path = checkpoint, .resume = arguments.fit.resume});
   if (ranks()) job.gathered_model = gathered(job.model);
   on_first_rank([&] { save(job.whole(), folder->file("model.npz")); });
 
@@ -200,12 +227,18 @@ int run(const Arguments& arguments) {
     failure = words_of(error);
   }
   if (!first_rank() && failure.empty()) return conclude(job.model.status, missing);
-  const Report report = job.report();
-  const std::string json = to_json(job.whole(), report);
+  Report report = job.report();
   std::vector<std::string> written;
+  std::string json;
   if (folder) {
+    written = folder->written();
+    written.push_back("report.json");
+    report.files = folder->kept();
+    report.files.insert(report.files.end(), written.begin(), written.end());
+    json = to_json(job.whole(), report);
     io::write_text(folder->file("report.json"), json);
-    written = folder->publish(report.inputs);
+    folder->publish();
+    drop_checkpoint(checkpoint, job.model.status);
   }
   if (!failure.empty()) {
     throw Error({.problem = literal(failure),
@@ -214,10 +247,10 @@ int run(const Arguments& arguments) {
   }
 
   if (arguments.run.json) {
-    fmt::print("{}", json);
+    tell("{}", json);
   } else if (!arguments.run.quiet) {
-    fmt::print("{}\nwritten to {}: {}\n", summary(job.whole(), report), arguments.out,
-               fmt::join(written, ", "));
+    tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), arguments.out,
+         fmt::join(written, ", "));
   }
   if (!arguments.page.empty()) {
     if (missing.empty())
@@ -253,6 +286,8 @@ void add_adapt(CLI::App& app, Action& action) {
   add_file(command, "--target-weights", fit.target_weights, "a weight for each target point");
   add_known_labels(command, fit.known_labels);
   add_report_file(command, arguments->page);
+  add_checkpoint(command, fit);
+  add_overwrite(command, arguments->overwrite);
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
   add_flag(command, "--save-plan", arguments->save_plan, "write the transport plan to plan.npy",
@@ -261,6 +296,7 @@ void add_adapt(CLI::App& app, Action& action) {
            "write the metric A (d x d) to metric.npy", group::files);
   add_options(command, fit);
   add_options(command, arguments->prediction);
+  add_dry_run(command, fit.dry_run);
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);
   add_help(command);

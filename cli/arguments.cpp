@@ -215,6 +215,27 @@ void add_known_labels(CLI::App& command, std::string& path) {
            "labels of target points that may be used to fit (class-aware), -1 where there is none");
 }
 
+void add_dry_run(CLI::App& command, bool& dry_run) {
+  add_flag(command, "--dry-run", dry_run,
+           "read and check everything, say about how long the fit would take and how much memory, "
+           "and write nothing",
+           group::running);
+}
+
+void add_checkpoint(CLI::App& command, FitArguments& arguments) {
+  add_file(command, "--checkpoint", arguments.checkpoint,
+           "keep the state of the fit in this .npz file while it runs, for --resume");
+  add_flag(command, "--resume", arguments.resume,
+           "go on from the checkpoint of a run that was killed, if it had come to one",
+           group::files)
+      ->needs("--checkpoint");
+}
+
+void add_overwrite(CLI::App& command, bool& overwrite) {
+  add_flag(command, "--overwrite", overwrite,
+           "replace files that are in the way; inputs are never replaced", group::files);
+}
+
 void add_report_file(CLI::App& command, std::string& path) {
   add_file(command, "--report", path,
            "also a page for the browser, an .html file that needs no network");

@@ -37,6 +37,9 @@ struct FitArguments {
   std::string metric, prior, target_shares;
   std::vector<std::string> skip;  ///< columns of points
   bool transpose = false;
+  std::string checkpoint;  ///< file that keeps the state of the fit, or empty
+  bool resume = false;     ///< go on from it
+  bool dry_run = false;    ///< only say what it would take
   Options options;
 };
 
@@ -87,6 +90,15 @@ void add_integer(CLI::App& command, const std::string& flag, int& value, const s
 
 /// --known-labels FILE.
 void add_known_labels(CLI::App& command, std::string& path);
+
+/// --dry-run.
+void add_dry_run(CLI::App& command, bool& dry_run);
+
+/// --checkpoint FILE and --resume.
+void add_checkpoint(CLI::App& command, FitArguments& arguments);
+
+/// --overwrite: files that are in the way may be replaced.
+void add_overwrite(CLI::App& command, bool& overwrite);
 
 /// --report FILE.
 void add_report_file(CLI::App& command, std::string& path);

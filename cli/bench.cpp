@@ -8,13 +8,14 @@
 
 #include "arguments.h"
 #include "commands.h"
-#include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/threads.h"
 #include "remblai/transport.h"
 #include "remblai/version.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -25,7 +26,7 @@ struct Arguments {
   std::string what, cost, out;
   Options options;
   int repeat = 3;
-  bool json = false;
+  bool json = false, overwrite = false;
 };
 
 struct Timing {
@@ -88,19 +89,18 @@ Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const 
 
 void print_text(const Arguments& arguments, const Matrix& cost, int threads, const Timing& timing) {
   const TransportResult& result = timing.result;
-  fmt::print("{} x {}, lambda {:g} (largest cost / lambda {:.3g}), {} thread{}, {}, solver {}\n",
-             cost.rows(), cost.cols(), arguments.options.lambda,
-             cost.maxCoeff() / arguments.options.lambda, threads, threads == 1 ? "" : "s",
-             name(arguments.options.resources.precision), name(arguments.options.solver));
-  fmt::print("{:.6f} s, the best of {}\n", timing.best(), timing.seconds.size());
-  fmt::print(
+  tell("{} x {}, lambda {:g} (largest cost / lambda {:.3g}), {} thread{}, {}, solver {}\n",
+       cost.rows(), cost.cols(), arguments.options.lambda,
+       cost.maxCoeff() / arguments.options.lambda, threads, threads == 1 ? "" : "s",
+       name(arguments.options.resources.precision), name(arguments.options.solver));
+  tell("{:.6f} s, the best of {}\n", timing.best(), timing.seconds.size());
+  tell(
       "{} fused passes (K x and K' y at once), {} Newton steps, {} products, {} passes of "
       "exponentials\n",
       result.by_kind.fused, result.newton_steps, result.by_kind.products,
       result.by_kind.exponentials);
-  fmt::print("L1 errors of the marginals {:.2e} and {:.2e}, gap at most {:.2e}{}\n",
-             result.source_error, result.target_error, result.gap,
-             result.converged ? "" : ": NOT CONVERGED");
+  tell("L1 errors of the marginals {:.2e} and {:.2e}, gap at most {:.2e}{}\n", result.source_error,
+       result.target_error, result.gap, result.converged ? "" : ": NOT CONVERGED");
 }
 
 int run(const Arguments& arguments) {
@@ -113,13 +113,14 @@ int run(const Arguments& arguments) {
     throw Error({.field = "--repeat",
                  .value = fmt::format("{}", arguments.repeat),
                  .problem = "is less than 1"});
-  if (!arguments.out.empty()) require_writable(arguments.out, ".npz");
+  require_outputs({{"--out", arguments.out, ".npz"}}, {{"cost", arguments.cost}},
+                  arguments.overwrite);
   const Matrix cost = io::read_points(arguments.cost);
   const int threads = thread_count(arguments.options.resources.threads);
   const Timing timing = time_transport(arguments, cost, threads);
   if (!arguments.out.empty()) io::write_npz(arguments.out, {{"f", timing.f}, {"g", timing.g}});
   if (arguments.json)
-    fmt::print("{}\n", to_json(arguments, cost, threads, timing).dump(2));
+    tell("{}\n", to_json(arguments, cost, threads, timing).dump(2));
   else
     print_text(arguments, cost, threads, timing);
   if (timing.result.stopped) return Exit::interrupted;
@@ -140,6 +141,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_file(command, "--cost", arguments->cost, "cost matrix, one row a source point")->required();
   add_file(command, "--out", arguments->out,
            "potentials f and g: the plan is exp((f_i + g_j - c_ij)/lambda)");
+  add_overwrite(command, arguments->overwrite);
   arguments->options.lambda = 0;  // required
   add_options(command, arguments->options,
               {"lambda", "tolerance", "solver", "precision", "device", "threads"});

@@ -10,8 +10,10 @@
 #include "commands.h"
 #include "contest.h"
 #include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/io.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -20,6 +22,7 @@ struct Arguments {
   FitArguments fit;
   RunArguments run;
   std::string out;
+  bool overwrite = false;
 };
 
 const std::array contenders{&no_adaptation, &logistic,       &kernel_ridge, &kernel_ridge_shares,
@@ -34,14 +37,12 @@ struct Row {
 
 void print_table(const std::vector<Row>& rows) {
   const bool scored = rows.front().score && rows.front().score->known();
-  fmt::print("{:<40}{}{:>14}{:>10}\n", "labels by", scored ? "  accuracy" : "", "like ours",
-             "time");
+  tell("{:<40}{}{:>14}{:>10}\n", "labels by", scored ? "  accuracy" : "", "like ours", "time");
   for (const Row& row : rows) {
     const Entry& entry = row.entry;
-    fmt::print("{:<40}{}{:>12.1f} %{:>8.2f} s{}\n", entry.contender.title,
-               scored ? fmt::format("{:>10}", row.score->percent()) : "", 100 * row.agrees,
-               entry.seconds,
-               entry.status.converged() ? "" : fmt::format("   {}", name(entry.status.outcome)));
+    tell("{:<40}{}{:>12.1f} %{:>8.2f} s{}\n", entry.contender.title,
+         scored ? fmt::format("{:>10}", row.score->percent()) : "", 100 * row.agrees, entry.seconds,
+         entry.status.converged() ? "" : fmt::format("   {}", name(entry.status.outcome)));
   }
 }
 
@@ -63,7 +64,8 @@ std::string json_of(const std::vector<Row>& rows) {
 int run(const Arguments& arguments) {
   const Stopwatch watch;
   const bool quiet = arguments.run.quiet || arguments.run.json;
-  if (!arguments.out.empty()) require_writable(arguments.out, ".json");
+  require_outputs({{"--out", arguments.out, ".json"}}, inputs_of(arguments.fit),
+                  arguments.overwrite);
   std::optional<PhaseLine> reading(std::in_place, quiet, watch, "reading");
   const Problem problem = load_problem(arguments.fit);
   Labels truth;
@@ -88,12 +90,12 @@ int run(const Arguments& arguments) {
   const std::string json = json_of(rows);
   if (!arguments.out.empty()) io::write_text(arguments.out, json);
   if (arguments.run.json) {
-    fmt::print("{}", json);
+    tell("{}", json);
     return Exit::success;
   }
   print_table(rows);
   if (quiet) return Exit::success;
-  fmt::print(
+  tell(
       "\n\"like ours\" is the share of target points that get the label of the class-aware "
       "method.\n"
       "No method has seen a target label. Its reliability is {:.2f}: so many source labels come "
@@ -122,6 +124,7 @@ void add_compare(CLI::App& app, Action& action) {
   add_file(command, "--out", arguments->out, "the table for programs, a .json file");
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
+  add_overwrite(command, arguments->overwrite);
   add_options(command, fit.options, {"lambda", "preprocess", "threads", "memory"});
   command.get_option("--lambda")
       ->description("entropy weight of the transport rows but for the class-aware ones")

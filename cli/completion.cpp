@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "commands.h"
 #include "remblai/error.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -107,7 +108,7 @@ void add_completion(CLI::App& app, Action& action) {
                      .problem = "is not a shell known here",
                      .remedy = "only bash is"});
       }
-      fmt::print("{}", bash(app));
+      tell("{}", bash(app));
       return static_cast<int>(Exit::success);
     };
   });

@@ -10,12 +10,13 @@
 #include "arguments.h"
 #include "commands.h"
 #include "contest.h"
-#include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/diagnosis.h"
 #include "remblai/io.h"
 #include "remblai/page.h"
 #include "remblai/sample.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -24,6 +25,7 @@ struct Arguments {
   Options options;
   RunArguments run;
   std::string page;
+  bool overwrite = false;
 };
 
 /// One of the two jobs: a sample, and what the methods made of it.
@@ -56,10 +58,10 @@ std::pair<std::int64_t, double> most_frequent(const Labels& labels) {
 }
 
 void print_row(const Entry& entry, const Score& score, bool bold) {
-  fmt::print("{}{:<40}{:>7.1f} %{:>9.2f} s{}{}\n", bold ? "\033[1m" : "", entry.contender.title,
-             100 * score.accuracy(), entry.seconds,
-             entry.status.converged() ? "" : fmt::format("   {}", name(entry.status.outcome)),
-             bold ? "\033[0m" : "");
+  tell("{}{:<40}{:>7.1f} %{:>9.2f} s{}{}\n", bold ? "\033[1m" : "", entry.contender.title,
+       100 * score.accuracy(), entry.seconds,
+       entry.status.converged() ? "" : fmt::format("   {}", name(entry.status.outcome)),
+       bold ? "\033[0m" : "");
 }
 
 /// What a job showed, in a sentence or two.
@@ -137,9 +139,9 @@ void write_page(const std::string& path, const std::vector<Job>& jobs, double se
 /// False when it was stopped; its status is then that of the last entry.
 bool run_job(Job& job, const Arguments& arguments) {
   const bool talk = !arguments.run.json;
-  if (talk && !arguments.run.quiet) fmt::print("{}\n\n", wrapped(question(job), 92));
+  if (talk && !arguments.run.quiet) tell("{}\n\n", wrapped(question(job), 92));
   if (talk) {
-    fmt::print("{:<40}{:>9}{:>11}\n", "labels by", "accuracy", "time");
+    tell("{:<40}{:>9}{:>11}\n", "labels by", "accuracy", "time");
     std::fflush(stdout);
   }
   Problem problem;
@@ -156,13 +158,13 @@ bool run_job(Job& job, const Arguments& arguments) {
     if (talk) print_row(entry, job.scores.back(), colours(stdout) && contender == &class_aware);
     std::fflush(stdout);
   }
-  if (talk && !arguments.run.quiet) fmt::print("\n{}\n\n", wrapped(sentence(job), 92));
+  if (talk && !arguments.run.quiet) tell("\n{}\n\n", wrapped(sentence(job), 92));
   return true;
 }
 
 int run(const Arguments& arguments) {
   arguments.options.validate();
-  if (!arguments.page.empty()) require_page(arguments.page, {}, "--report");
+  require_outputs({{"--report", arguments.page, ".html"}}, {}, arguments.overwrite);
   const Stopwatch watch;
   const Interrupt interrupt(false);
   std::vector<Job> jobs;
@@ -172,12 +174,11 @@ int run(const Arguments& arguments) {
     if (!run_job(job, arguments)) return conclude(job.entries.back().status);
   if (!arguments.page.empty()) write_page(arguments.page, jobs, watch.seconds());
   if (arguments.run.json) {
-    fmt::print("{}\n", json(jobs));
+    tell("{}\n", json(jobs));
   } else if (!arguments.run.quiet) {
-    fmt::print(
-        "No method has seen a target label. lambda of plain transport is {} x the mean cost.\n",
-        arguments.options.lambda);
-    if (!arguments.page.empty()) fmt::print("\nThe page for a browser is {}\n", arguments.page);
+    tell("No method has seen a target label. lambda of plain transport is {} x the mean cost.\n",
+         arguments.options.lambda);
+    if (!arguments.page.empty()) tell("\nThe page for a browser is {}\n", arguments.page);
   }
   for (const Job& job : jobs)
     for (const Entry& entry : job.entries)
@@ -196,6 +197,7 @@ void add_demo(CLI::App& app, Action& action) {
       0.5;  // among the best here for plain transport, Euclidean and learned
   add_options(command, arguments->options, {"lambda", "threads"});
   add_report_file(command, arguments->page);
+  add_overwrite(command, arguments->overwrite);
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);
   add_help(command);

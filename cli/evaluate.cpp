@@ -12,6 +12,7 @@
 #include "files.h"
 #include "remblai/evaluate.h"
 #include "remblai/io.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -55,20 +56,20 @@ std::pair<std::int64_t, Index> worst(const Class& one) {
 
 void print_table(const Classes& classes, const Score& score) {
   if (!score.known()) {
-    fmt::print("accuracy unknown: none of the {} true labels is known\n", score.unknown);
+    tell("accuracy unknown: none of the {} true labels is known\n", score.unknown);
     return;
   }
-  fmt::print("accuracy {} of {} points{}\n\n", score.percent(2), score.scored,
-             score.unknown == 0 ? "" : fmt::format(", {} more have no known label", score.unknown));
-  fmt::print("{:>8}{:>9}{:>8}{:>10}   {}\n", "class", "points", "right", "recall",
-             "most often taken for");
+  tell("accuracy {} of {} points{}\n\n", score.percent(2), score.scored,
+       score.unknown == 0 ? "" : fmt::format(", {} more have no known label", score.unknown));
+  tell("{:>8}{:>9}{:>8}{:>10}   {}\n", "class", "points", "right", "recall",
+       "most often taken for");
   for (const auto& [label, one] : classes) {
-    fmt::print("{:>8}{:>9}{:>8}{:>8.1f} %", label, one.points, one.right, 100 * one.recall());
+    tell("{:>8}{:>9}{:>8}{:>8.1f} %", label, one.points, one.right, 100 * one.recall());
     if (one.taken_for.empty()) {
-      fmt::print("\n");
+      tell("\n");
     } else {
       const auto [other, times] = worst(one);
-      fmt::print("   {} ({} times)\n", other, times);
+      tell("   {} ({} times)\n", other, times);
     }
   }
 }
@@ -87,7 +88,7 @@ void print_json(const Classes& classes, const Score& score) {
     }
     json["classes"].push_back(std::move(entry));
   }
-  fmt::print("{}\n", json.dump(2));
+  tell("{}\n", json.dump(2));
 }
 
 int run(const Arguments& arguments) {

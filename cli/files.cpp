@@ -1,15 +1,10 @@
-// Reading what the flags name, and writing results in one move.
-// Everything that can be refused is refused here, before the fit starts.
+// Reading what the flags name. Everything that can be refused is refused here, before the fit
+// starts.
 #include "files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "ranks.h"
@@ -17,7 +12,6 @@
 #include "remblai/io.h"
 
 namespace remblai::cli {
-namespace fs = std::filesystem;
 namespace {
 
 void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
@@ -104,14 +98,6 @@ void require_columns(const std::string& flag, Index count, std::vector<std::stri
                                                 "{} ('{}' where that has '{}')",
                                                 columns.flag, here, there)),
                  .remedy = "columns go by place, so put them in the same order"});
-}
-
-[[noreturn]] void refuse_output(const std::string& path, const std::string& cause,
-                                const std::string& flag = "--out") {
-  throw Error({.field = flag,
-               .value = path + ":",
-               .problem = literal(cause),
-               .remedy = "choose a place that can be written to"});
 }
 
 void require_labels(const Labels& labels, const std::string& spec, const std::string& flag,
@@ -203,100 +189,6 @@ Options load_options(const FitArguments& arguments, const Problem& problem) {
   }
   if (!arguments.prior.empty()) options.prior = load_square("--prior", arguments.prior, dimension);
   return options;
-}
-
-void require_writable(const std::string& path, const std::string& extension,
-                      const std::string& flag) {
-  const fs::path file(path);
-  if (file.extension() != extension) {
-    throw Error({.field = flag,
-                 .value = path + ":",
-                 .problem = fmt::format("the result is an {} file", extension),
-                 .remedy = fmt::format("end its name in {}", extension)});
-  }
-  std::error_code ignored;
-  if (fs::is_directory(file, ignored)) refuse_output(path, "that is a folder", flag);
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (!fs::is_directory(folder, ignored)) {
-    const bool exists = fs::exists(folder, ignored);
-    const std::string name = folder.string();
-    refuse_output(path, exists ? name + " is not a folder" : "there is no folder " + name, flag);
-  }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    refuse_output(path, fmt::format("folder {}: {}", folder.string(), std::strerror(errno)), flag);
-  }
-}
-
-void require_page(const std::string& path, const Inputs& inputs, const std::string& flag) {
-  require_writable(path, ".html", flag);
-  for (const auto& [what, file] : inputs) {
-    std::error_code ignored;
-    if (fs::equivalent(io::parse_spec(file).path, path, ignored))
-      refuse_output(path, fmt::format("that is the file of --{}", what), flag);
-  }
-}
-
-OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> names)
-    : path_(path), names_(std::move(names)) {
-  std::error_code error;
-  for (const std::string& name : names_) {
-    const fs::path place = fs::path(path) / name;
-    if (fs::is_directory(place, error)) refuse_output(place.string(), "that is a folder");
-  }
-  error.clear();
-  for (fs::path folder = fs::absolute(path, error); !error && !fs::exists(folder, error);
-       folder = folder.parent_path()) {
-    created_.insert(created_.begin(), folder.string());
-  }
-  fs::create_directories(path, error);
-  aside_ = (fs::path(path) / ".remblai-XXXXXX").string();
-  if (error || !mkdtemp(aside_.data())) {
-    const std::string cause = error ? error.message() : std::strerror(errno);
-    aside_.clear();
-    discard();
-    refuse_output(path, cause);
-  }
-}
-
-OutputFolder::~OutputFolder() {
-  discard();
-}
-
-void OutputFolder::discard() noexcept {
-  std::error_code error;
-  if (!aside_.empty()) fs::remove_all(aside_, error);
-  for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder) {
-    fs::remove(*folder, error);
-    if (error) break;  // not empty: it holds results
-  }
-}
-
-std::string OutputFolder::file(const std::string& name) const {
-  return (fs::path(aside_) / name).string();
-}
-
-std::vector<std::string> OutputFolder::publish(const Inputs& inputs) {
-  std::error_code error;
-  const bool used_before = fs::exists(fs::path(path_) / "report.json", error);
-  std::vector<std::string> written;
-  std::vector<fs::path> stale;
-  for (const std::string& name : names_) {
-    const fs::path place = fs::path(path_) / name;
-    if (!fs::exists(fs::path(aside_) / name, error)) {
-      stale.push_back(place);
-      continue;
-    }
-    fs::rename(fs::path(aside_) / name, place, error);
-    if (error) refuse_output(place.string(), error.message());
-    written.push_back(name);
-  }
-  for (const fs::path& place : stale) {
-    const bool input = std::any_of(inputs.begin(), inputs.end(), [&](const auto& one) {
-      return fs::equivalent(io::parse_spec(one.second).path, place, error);
-    });
-    if (used_before && !input) fs::remove(place, error);
-  }
-  return written;
 }
 
 }  // namespace remblai::cli

@@ -1,5 +1,4 @@
-// Files of the command line: domains read from their arguments, and results that appear all or not
-// at all.
+// Files of the command line: domains read from their arguments.
 #pragma once
 
 #include <string>
@@ -44,41 +43,5 @@ struct Columns {
 Matrix load_points_like(const Columns& columns, const std::string& flag, const std::string& spec,
                         bool transpose, const std::vector<std::string>& skip,
                         const std::vector<std::string>& other = {});
-
-/// Throws Error unless a file of that name, with that extension, could be written.
-void require_writable(const std::string& path, const std::string& extension,
-                      const std::string& flag = "--out");
-
-/// The same for a page (.html), which may not be one of the inputs either.
-void require_page(const std::string& path, const Inputs& inputs, const std::string& flag);
-
-/// A folder of results. Files are written aside and moved into place together; until then the
-/// folder shows nothing of them, and if they never are, a folder that was made for them goes away
-/// again. report.json marks a folder of results.
-class OutputFolder {
- public:
-  /// Makes the folder, and its parents, where needed. `names` are all the files that may be
-  /// written. Throws Error when the folder cannot be written to or one of the names is taken by a
-  /// folder.
-  OutputFolder(const std::string& path, std::vector<std::string> names);
-  ~OutputFolder();
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
-
-  /// Where to write the result called `name`.
-  std::string file(const std::string& name) const;
-
-  /// Moves everything that was written into place and removes what an earlier run left under the
-  /// other names, but none of the `inputs` of this one. The names written, in order.
-  std::vector<std::string> publish(const Inputs& inputs);
-
- private:
-  void discard() noexcept;
-
-  std::string path_;
-  std::string aside_;                 // inside path_, so that moving is renaming
-  std::vector<std::string> created_;  // folders made, outermost first
-  std::vector<std::string> names_;
-};
 
 }  // namespace remblai::cli

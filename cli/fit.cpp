@@ -8,10 +8,12 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "ranks.h"
 #include "remblai/model_io.h"
 #include "remblai/report.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -20,11 +22,17 @@ struct Arguments {
   FitArguments fit;
   RunArguments run;
   std::string out;
+  bool overwrite = false;
 };
 
 int run(const Arguments& arguments) {
   const Stopwatch watch;
-  on_first_rank([&] { require_writable(arguments.out, ".npz"); });
+  const std::string& checkpoint = arguments.fit.checkpoint;
+  on_first_rank([&] {
+    require_outputs({{"--out", arguments.out, ".npz"},
+                     {"--checkpoint", checkpoint, ".npz", arguments.fit.resume}},
+                    inputs_of(arguments.fit), arguments.overwrite);
+  });
   const bool quiet = arguments.run.quiet;
   Problem problem;
   Options options;
@@ -36,10 +44,20 @@ int run(const Arguments& arguments) {
     });
   }
 
+  if (arguments.fit.dry_run) {
+    tell_estimate(problem, options);
+    return Exit::success;
+  }
+  agree(ranks().get(), [&] { require_reachable(problem, options, quiet); });
+
   const Interrupt interrupt(!quiet);
-  Model model = fit_with_progress(problem, options, quiet, watch);
+  Model model = fit_with_progress(problem, options, quiet, watch,
+                                  {.path = checkpoint, .resume = arguments.fit.resume});
   if (ranks()) model = gathered(model);
-  on_first_rank([&] { save(model, arguments.out); });
+  on_first_rank([&] {
+    save(model, arguments.out);
+    drop_checkpoint(checkpoint, model.status);
+  });
 
   Report report;
   report.inputs = inputs_of(arguments.fit);
@@ -47,9 +65,9 @@ int run(const Arguments& arguments) {
   report.seconds = watch.seconds();
   if (!first_rank()) return conclude(model.status);
   if (arguments.run.json) {
-    fmt::print("{}", to_json(model, report));
+    tell("{}", to_json(model, report));
   } else if (!quiet) {
-    fmt::print("{}\nwritten to {}\n", summary(model, report), arguments.out);
+    tell("{}\nwritten to {}\n", summary(model, report), arguments.out);
   }
   return conclude(model.status);
 }
@@ -71,7 +89,10 @@ void add_fit(CLI::App& app, Action& action) {
   add_known_labels(command, fit.known_labels);
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
+  add_checkpoint(command, fit);
+  add_overwrite(command, arguments->overwrite);
   add_options(command, fit);
+  add_dry_run(command, fit.dry_run);
   add_quiet(command, arguments->run.quiet);
   add_json(command, arguments->run.json);
   add_help(command);

@@ -15,43 +15,12 @@
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/threads.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
 
 constexpr std::size_t most_classes = 50;  // a list with more distinct numbers is hardly labels
-
-/// Length of the UTF-8 character at the front of `text`; 0 for a control or any other byte.
-std::size_t character_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f;
-  const std::size_t length = lead < 0xc2   ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((text[i] & 0xc0) != 0x80) return 0;
-  }
-  const bool control = lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-  return control ? 0 : length;
-}
-
-/// A name from a file as a terminal may see it: bytes that are no text are escaped.
-std::string printable(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (length > 0) {
-      shown += text.substr(0, length);
-    } else {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return shown;
-}
 
 bool is_list(const io::Array& array) {
   Index longer = 0;
@@ -89,13 +58,13 @@ void describe_values(const io::Array& array) {
     high = std::max(high, value);
   }
   if (low <= high) {
-    fmt::print("  values {:.6g} to {:.6g}, {:.1f} % zeros\n", low, high,
-               100.0 * static_cast<double>(zero) / static_cast<double>(values.size()));
+    tell("  values {:.6g} to {:.6g}, {:.1f} % zeros\n", low, high,
+         100.0 * static_cast<double>(zero) / static_cast<double>(values.size()));
   }
-  fmt::print("  {} NaN, {} infinite{}\n", nan, infinite,
-             nan + infinite > 0 ? ": remblai refuses them as input" : "");
+  tell("  {} NaN, {} infinite{}\n", nan, infinite,
+       nan + infinite > 0 ? ": remblai refuses them as input" : "");
   if (is_list(array) && nan + infinite == 0) {
-    if (const std::string text = classes(values); !text.empty()) fmt::print("  {}\n", text);
+    if (const std::string text = classes(values); !text.empty()) tell("  {}\n", text);
   }
 }
 
@@ -113,46 +82,46 @@ bool has_extension(const std::string& path, std::string_view extension) {
                     [&](char a, char b) { return a == lower(b); });
 }
 
+/// The numbers of one array. In an .npz they need not be finite, so that NaN can be counted; but
+/// then all of its arrays have to be readable.
+Matrix numbers_of(const std::string& path, const std::string& name) {
+  try {
+    return io::read_points(name.empty() ? path : path + ":" + name);
+  } catch (const Error&) {
+    if (!has_extension(path, ".npz")) throw;
+    try {
+      return io::read_npz(path).at(name).values;
+    } catch (const std::exception&) {
+    }
+    throw;
+  }
+}
+
 /// Reads the numbers of one array and describes them. Text is told in place of them; any other
 /// reason why they cannot be taken is returned.
 std::string describe(const std::string& path, io::Array array) {
   const bool plain = array.type == "number";  // of a .csv, whose fields have no other type
-  fmt::print("{}{}{}\n", array.name.empty() ? "" : printable(array.name) + ": ", shape_of(array),
-             plain ? "" : ", " + array.type);
+  tell("{}{}{}\n", array.name.empty() ? "" : printable(array.name) + ": ", shape_of(array),
+       plain ? "" : ", " + array.type);
   if (array.shape.size() > 1) {
     const Index rows = array.shape[0];
     Index columns = 1;
     for (std::size_t i = 1; i < array.shape.size(); ++i) columns *= array.shape[i];
-    if (!is_list(array)) fmt::print("  as points: {} of {} coordinates\n", rows, columns);
+    if (!is_list(array)) tell("  as points: {} of {} coordinates\n", rows, columns);
   }
   try {
-    if (array.values.size() == 0) {
-      array.values = io::read_points(array.name.empty() ? path : path + ":" + array.name);
-    }
+    if (array.values.size() == 0) array.values = numbers_of(path, array.name);
     describe_values(array);
   } catch (const Error& error) {
     const std::string cause = error.message().text(flag_of);
     if (!array.type.starts_with("text")) return cause;
-    fmt::print("  not usable as numbers: {}\n", cause);
+    tell("  not usable as numbers: {}\n", cause);
   }
   return "";
 }
 
 void require(const std::string& failure) {
   if (!failure.empty()) throw Error({.problem = literal(failure)});
-}
-
-/// With their numbers where that takes one reading, as it does when all arrays of an .npz are
-/// numbers.
-std::vector<io::Array> arrays_of(const std::string& path) {
-  if (!has_extension(path, ".npz")) return io::list(path);
-  std::vector<io::Array> arrays;
-  try {
-    for (auto& [key, array] : io::read_npz(path)) arrays.push_back(std::move(array));
-  } catch (const Error&) {
-    return io::list(path);
-  }
-  return arrays;
 }
 
 void describe_table(const std::string& path, const std::vector<io::Array>& columns) {
@@ -162,8 +131,8 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
   const Index width = std::ssize(names);
   const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
   if (names.size() > most_names) names.resize(most_names);
-  fmt::print("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
-             width > std::ssize(names) ? ", ..." : "");
+  tell("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
+       width > std::ssize(names) ? ", ..." : "");
   const auto text = std::count_if(columns.begin(), columns.end(),
                                   [](const io::Array& column) { return column.type == "text"; });
   const std::string type = text > 0 ? fmt::format("text in {} of the columns", text) : "numbers";
@@ -171,19 +140,18 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
 }
 
 void describe_data(const std::string& path) {
-  std::vector<io::Array> arrays = arrays_of(path);
+  std::vector<io::Array> arrays = io::list(path);
   if (has_extension(path, ".csv") || has_extension(path, ".tsv")) {
     return describe_table(path, arrays);
   }
   if (arrays.empty()) io::read_points(path);  // says why none of them can be taken
-  fmt::print("{}: {} {} of numbers\n", path, arrays.size(),
-             arrays.size() == 1 ? "array" : "arrays");
+  tell("{}: {} {} of numbers\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays");
   if (arrays.size() == 1) return require(describe(path, std::move(arrays[0])));
   std::vector<std::string> failures;
   for (io::Array& array : arrays) {
     const std::string failure = describe(path, std::move(array));
     if (failure.empty()) continue;
-    fmt::print("  not usable: {}\n", failure);
+    tell("  not usable: {}\n", failure);
     failures.push_back(failure);
   }
   if (!failures.empty() && failures.size() == arrays.size())
@@ -191,7 +159,7 @@ void describe_data(const std::string& path) {
 }
 
 void describe_one(const io::Spec& spec) {
-  std::vector<io::Array> arrays = arrays_of(spec.path);
+  std::vector<io::Array> arrays = io::list(spec.path);
   for (io::Array& array : arrays) {
     if (array.name == spec.name) return require(describe(spec.path, std::move(array)));
   }
@@ -204,9 +172,9 @@ void describe_one(const io::Spec& spec) {
 void describe_model(const std::string& path) {
   const Model model = load(path);
   const auto line = [](const char* what, const std::string& text) {
-    fmt::print("  {:<10}{}\n", what, text);
+    tell("  {:<10}{}\n", what, text);
   };
-  fmt::print("{}: a remblai model\n", path);
+  tell("{}: a remblai model\n", path);
   line("metric",
        fmt::format("{}{}, {} x {}, of rank {} in the span of the data", name(model.options.metric),
                    model.options.metric == MetricChoice::learned
@@ -241,15 +209,15 @@ int run(const std::string& file) {
 }
 
 int list_devices() {
-  fmt::print("cpu       {} cores\n", thread_count(0));
+  tell("cpu       {} cores\n", thread_count(0));
   int number = 0;
   for (const Gpu& gpu : gpus()) {
     const std::string called = number == 0 ? "cuda" : fmt::format("cuda:{}", number);
-    fmt::print("{:<9} {}, {:.0f} GiB of memory, {:.0f} free, compute capability {}\n", called,
-               gpu.name, gpu.memory / 0x1p30, gpu.free / 0x1p30, gpu.architecture);
+    tell("{:<9} {}, {:.0f} GiB of memory, {:.0f} free, compute capability {}\n", called, gpu.name,
+         gpu.memory / 0x1p30, gpu.free / 0x1p30, gpu.architecture);
     ++number;
   }
-  if (number == 0) fmt::print("no GPU    {}\n", why_no_gpu());
+  if (number == 0) tell("no GPU    {}\n", why_no_gpu());
   return Exit::success;
 }
 

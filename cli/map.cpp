@@ -11,9 +11,11 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -21,13 +23,15 @@ namespace {
 struct Arguments {
   std::string model, points, out;
   std::vector<std::string> skip;
-  bool transpose = false, inverse = false, quiet = false;
+  bool transpose = false, inverse = false, quiet = false, overwrite = false;
   Resources resources;  // only what was given on the command line counts
 };
 
 int run(const Arguments& arguments, const CLI::App& command) {
   const Stopwatch watch;
-  require_writable(arguments.out, ".npy");
+  Inputs inputs{{"model", arguments.model}};
+  if (!arguments.points.empty()) inputs.emplace_back("points", arguments.points);
+  require_outputs({{"--out", arguments.out, ".npy"}}, inputs, arguments.overwrite);
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
   Model model = load(arguments.model);
   if (command.count("--threads")) model.options.resources.threads = arguments.resources.threads;
@@ -47,9 +51,8 @@ int run(const Arguments& arguments, const CLI::App& command) {
   io::write_npy(arguments.out, mapped);
   line.reset();
   if (!arguments.quiet) {
-    fmt::print("{} points ({} coordinates) mapped into the {} domain, written to {}\n",
-               mapped.rows(), mapped.cols(), arguments.inverse ? "source" : "target",
-               arguments.out);
+    tell("{} points ({} coordinates) mapped into the {} domain, written to {}\n", mapped.rows(),
+         mapped.cols(), arguments.inverse ? "source" : "target", arguments.out);
   }
   return Exit::success;
 }
@@ -65,6 +68,7 @@ void add_map(CLI::App& app, Action& action) {
            "points to move, one a row; without it those that the model was fitted on");
   add_skip(command, arguments->skip);
   add_transpose(command, arguments->transpose);
+  add_overwrite(command, arguments->overwrite);
   add_flag(command, "--inverse", arguments->inverse,
            "from the target domain into the source domain", group::method);
   add_options(command, arguments->resources, {"threads"}, "the model's own");

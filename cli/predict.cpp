@@ -11,10 +11,12 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -22,14 +24,15 @@ namespace {
 struct Arguments {
   std::string model, points, out;
   std::vector<std::string> skip;
-  bool transpose = false, quiet = false;
+  bool transpose = false, quiet = false, overwrite = false;
   PredictOptions prediction;
   Resources resources;  // only what was given on the command line counts
 };
 
 int run(const Arguments& arguments, const CLI::App& command) {
   const Stopwatch watch;
-  require_writable(arguments.out, ".npy");
+  require_outputs({{"--out", arguments.out, ".npy"}},
+                  {{"model", arguments.model}, {"points", arguments.points}}, arguments.overwrite);
   arguments.prediction.validate();
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
   Model model = load(arguments.model);
@@ -51,7 +54,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
   io::write_npy(arguments.out, labels);
   line.reset();
   if (!arguments.quiet) {
-    fmt::print("{} points labelled, written to {}\n", labels.size(), arguments.out);
+    tell("{} points labelled, written to {}\n", labels.size(), arguments.out);
   }
   return Exit::success;
 }
@@ -67,6 +70,7 @@ void add_predict(CLI::App& app, Action& action) {
   add_file(command, "--out", arguments->out, "the labels, an .npy file")->required();
   add_skip(command, arguments->skip);
   add_transpose(command, arguments->transpose);
+  add_overwrite(command, arguments->overwrite);
   add_options(command, arguments->prediction);
   add_options(command, arguments->resources, {"threads"}, "the model's own");
   add_quiet(command, arguments->quiet);

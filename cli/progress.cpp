@@ -7,16 +7,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "arguments.h"
 #include "commands.h"
+#include "remblai/estimate.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -30,7 +34,8 @@ constexpr std::string_view announcement =
 
 volatile std::sig_atomic_t interrupt_signal = 0;  // the first one caught
 volatile std::sig_atomic_t announce_interrupt = 0;
-struct sigaction previous_interrupt, previous_termination;
+constexpr std::array<int, 3> caught_signals{SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, 3> previous_actions;
 
 /// Only calls that a signal handler may make.
 void handle(int signal) {
@@ -64,24 +69,22 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-bool colours(std::FILE* stream) {
-  const char* no_color = std::getenv("NO_COLOR");
-  return isatty(fileno(stream)) && !(no_color && *no_color);
-}
-
 Interrupt::Interrupt(bool announce) {
   interrupt_signal = 0;
   announce_interrupt = announce && isatty(STDERR_FILENO);
   struct sigaction action {};
   action.sa_handler = handle;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &previous_interrupt);
-  sigaction(SIGTERM, &action, &previous_termination);
+  for (std::size_t i = 0; i < caught_signals.size(); ++i) {
+    sigaction(caught_signals[i], &action, &previous_actions[i]);
+    if (caught_signals[i] == SIGHUP && previous_actions[i].sa_handler == SIG_IGN)
+      sigaction(SIGHUP, &previous_actions[i], nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
-  sigaction(SIGINT, &previous_interrupt, nullptr);
-  sigaction(SIGTERM, &previous_termination, nullptr);
+  for (std::size_t i = 0; i < caught_signals.size(); ++i)
+    sigaction(caught_signals[i], &previous_actions[i], nullptr);
 }
 
 bool Interrupt::requested() {
@@ -90,7 +93,7 @@ bool Interrupt::requested() {
 
 PhaseLine::PhaseLine(bool quiet, const Stopwatch& run, std::string phase)
     : text_(std::move(phase) + "...") {
-  if (quiet || !isatty(STDERR_FILENO)) return;
+  if (quiet || !live(stderr)) return;
   const double left = short_run_seconds - run.seconds();
   if (left <= 0) {
     show();
@@ -114,18 +117,17 @@ PhaseLine::~PhaseLine() {
     waiter_.join();
   }
   if (!shown_) return;
-  fmt::print(stderr, "\r{:<{}}\r", "", text_.size());
+  tell(stderr, "\r{:<{}}\r", "", text_.size());
   std::fflush(stderr);
 }
 
 void PhaseLine::show() {
-  fmt::print(stderr, "\r{}", text_);
+  tell(stderr, "\r{}", text_);
   std::fflush(stderr);
   shown_ = true;
 }
 
-LiveLine::LiveLine(bool quiet, double delay)
-    : visible_(!quiet && isatty(STDERR_FILENO)), delay_(delay) {}
+LiveLine::LiveLine(bool quiet, double delay) : visible_(!quiet && live(stderr)), delay_(delay) {}
 
 LiveLine::~LiveLine() {
   if (width_ > 0) show("");
@@ -138,7 +140,7 @@ bool LiveLine::due() const {
 
 void LiveLine::show(const std::string& text) {
   const std::string cut = text.substr(0, terminal_width());
-  fmt::print(stderr, "\r{:<{}}\r{}", "", width_, cut);
+  tell(stderr, "\r{:<{}}\r{}", "", width_, cut);
   std::fflush(stderr);
   width_ = cut.size();
   shown_at_ = watch_.seconds();
@@ -177,7 +179,7 @@ bool ProgressLine::operator()(const Progress& progress) {
 
 TaskBar::TaskBar(bool quiet, std::size_t tasks, std::size_t before)
     : line_(quiet, 0.5),
-      log_(!quiet && !isatty(STDERR_FILENO)),
+      log_(!quiet && !live(stderr)),
       tasks_(tasks),
       before_(before),
       logged_(10 * before / tasks) {}
@@ -199,30 +201,65 @@ bool TaskBar::operator()(std::size_t done) {
   if (line_.due()) line_.show(text(done));
   if (log_ && 10 * done / tasks_ > logged_) {
     logged_ = 10 * done / tasks_;
-    fmt::print(stderr, "{}\n", text(done));
+    tell(stderr, "{}\n", text(done));
   }
   return !Interrupt::requested();
 }
 
 Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,
-                        const Stopwatch& run) {
+                        const Stopwatch& run, Checkpoint checkpoint) {
+  checkpoint.warn = [](const Message& message) {
+    tell(stderr, "\nwarning: no checkpoint: {}; the fit goes on\n", message.text(flag_of));
+  };
   std::optional<PhaseLine> preparing(std::in_place, quiet, run, "preparing");
   ProgressLine line(quiet, 0.5);
-  return fit(problem, options, [&](const Progress& progress) {
+  const Callback watch = [&](const Progress& progress) {
     preparing.reset();
     return line(progress);
-  });
+  };
+  return fit(problem, options, watch, nullptr, checkpoint);
+}
+
+void tell_estimate(const Problem& problem, const Options& options) {
+  const Estimate needs = estimate(problem, options);
+  tell("memory         about {:.2g} GiB, {:.2g} GiB are free\n", needs.memory / 0x1p30,
+       needs.available / 0x1p30);
+  tell("all pairs      {}\n", needs.stored ? "kept" : "made anew in every pass");
+  tell("one pass       about {}\n", duration(needs.pass_seconds));
+  tell("one step       about {}, with {} passes\n", duration(needs.step_seconds), needs.passes);
+  tell("the whole fit  about {}, with {} steps at most\n", duration(needs.seconds()), needs.steps);
+}
+
+void require_reachable(const Problem& problem, const Options& options, bool quiet) {
+  require_reach(problem, options);
+  constexpr double many_pairs = 1e9, a_day = 86400;
+  const double pairs =
+      static_cast<double>(problem.source.size()) * static_cast<double>(problem.target.size());
+  if (quiet || pairs < many_pairs) return;
+  const Estimate needs = estimate(problem, options);
+  if (needs.seconds() < a_day) return;
+  tell(stderr,
+       "warning: this will take about {:.0f} days; --precision float, a larger --lambda or fewer "
+       "points make it faster, and --checkpoint keeps what is reached\n",
+       needs.seconds() / a_day);
+}
+
+void drop_checkpoint(const std::string& path, const Status& status) {
+  std::error_code ignored;
+  if (!path.empty() && status.outcome != Outcome::stopped) std::filesystem::remove(path, ignored);
 }
 
 int conclude(const Status& status, const std::string& missing) {
   if (Interrupt::requested()) {
-    fmt::print(stderr, "stopped by {}: {}{}\n",
-               interrupt_signal == SIGINT ? "Ctrl-C" : "a request to terminate",
-               status.message.text(flag_of), missing.empty() ? "" : "; not written: " + missing);
+    tell(stderr, "stopped by {}: {}{}\n",
+         interrupt_signal == SIGINT   ? "Ctrl-C"
+         : interrupt_signal == SIGHUP ? "the end of its terminal"
+                                      : "a request to terminate",
+         status.message.text(flag_of), missing.empty() ? "" : "; not written: " + missing);
     return Exit::interrupted;
   }
   if (status.converged()) return Exit::success;
-  fmt::print(stderr, "warning: not converged: {}\n", status.message.text(flag_of));
+  tell(stderr, "warning: not converged: {}\n", status.message.text(flag_of));
   return Exit::not_converged;
 }
 

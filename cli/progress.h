@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -23,11 +22,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// True when the stream is a terminal and NO_COLOR is not set.
-bool colours(std::FILE* stream);
-
-/// While one lives, the first Ctrl-C or SIGTERM only sets a flag; the second ends the program at
-/// once.
+/// While one lives, the first Ctrl-C, SIGTERM or SIGHUP only sets a flag; the second ends the
+/// program at once. A SIGHUP that is ignored, as nohup does, stays so.
 class Interrupt {
  public:
   /// With `announce` the first one is answered on standard error, if that is a terminal: results
@@ -119,9 +115,20 @@ class TaskBar {
   Stopwatch watch_;
 };
 
-/// fit with its lines: what it prepares, then its progress.
+/// fit with its lines: what it prepares, then its progress. A checkpoint that cannot be written is
+/// told as a warning.
 Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,
-                        const Stopwatch& run);
+                        const Stopwatch& run, Checkpoint checkpoint = {});
+
+/// What --dry-run prints.
+void tell_estimate(const Problem& problem, const Options& options);
+
+/// Throws Error when the fit needs more than the machine has. Says beforehand, unless `quiet`, when
+/// it will take days, and what would make it faster.
+void require_reachable(const Problem& problem, const Options& options, bool quiet);
+
+/// The fit is saved: its checkpoint goes away, unless it was stopped and can go on from there.
+void drop_checkpoint(const std::string& path, const Status& status);
 
 /// The exit code for how a fit ended; says on standard error why it did not converge, or that it
 /// was stopped and what is `missing` for that.

@@ -11,18 +11,20 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "remblai/page.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
 
 struct Arguments {
   std::string model, out, target_labels, image_size = "auto", title;
-  bool quiet = false;
+  bool quiet = false, overwrite = false;
   PredictOptions prediction;
   Resources resources;  // only what was given on the command line counts
 };
@@ -63,7 +65,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
   report.inputs = {{"model", arguments.model}};
   if (!arguments.target_labels.empty())
     report.inputs.emplace_back("target-labels", arguments.target_labels);
-  require_page(out, report.inputs, "--out");
+  require_outputs({{"--out", out, ".html"}}, report.inputs, arguments.overwrite);
 
   std::optional<PhaseLine> line(std::in_place, arguments.quiet, watch, "reading");
   Model model = load(arguments.model);
@@ -83,7 +85,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
   line.emplace(arguments.quiet, watch, "writing the page");
   io::write_text(out, to_html(model, report, page));
   line.reset();
-  if (!arguments.quiet) fmt::print("the page for a browser is {}\n", out);
+  if (!arguments.quiet) tell("the page for a browser is {}\n", out);
   return Exit::success;
 }
 
@@ -100,6 +102,7 @@ void add_report(CLI::App& app, Action& action) {
            "the page, an .html file [default: the model's name with .html]");
   add_file(command, "--target-labels", arguments->target_labels,
            "true labels of the target points, to score and to show");
+  add_overwrite(command, arguments->overwrite);
   command
       .add_option("--image-size", arguments->image_size,
                   "rows and columns of the images that points are, like 28x28; auto recognises "

@@ -14,13 +14,14 @@
 #include "commands.h"
 #include "experiment.h"
 #include "experiment_page.h"
-#include "files.h"
 #include "journal.h"
+#include "outputs.h"
 #include "progress.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/version.h"
 #include "results.h"
+#include "terminal.h"
 
 namespace remblai::cli {
 namespace {
@@ -38,6 +39,7 @@ struct Arguments {
   Settings settings;
   int jobs = 0;
   bool resume = false;
+  bool overwrite = false;
   bool quiet = false;
 };
 
@@ -112,7 +114,7 @@ void write_results(const std::string& folder, const Experiment& experiment, cons
 
 /// Makes the folder of the results, and leaves none behind when the page, which may go into it, is
 /// refused.
-void make_folder(const std::string& folder, const std::string& page) {
+void make_folder(const std::string& folder, const std::string& page, bool overwrite) {
   std::vector<fs::path> made;  // innermost first
   std::error_code error;
   for (fs::path path = fs::absolute(folder, error); !error && !fs::exists(path, error);
@@ -122,7 +124,7 @@ void make_folder(const std::string& folder, const std::string& page) {
   if (error) throw Error({.field = "--out", .value = folder + ":", .problem = error.message()});
   if (page.empty()) return;
   try {
-    require_page(page, {}, "--report");
+    require_outputs({{"--report", page, ".html"}}, {}, overwrite);
   } catch (const Error&) {
     for (const fs::path& path : made) fs::remove(path, error);
     throw;
@@ -150,7 +152,13 @@ int run(Arguments arguments) {
   std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");
   const Experiment experiment = load(arguments);
   reading.reset();
-  make_folder(folder, arguments.page);
+  const bool journalled = fs::exists(folder + "/journal.jsonl");
+  make_folder(folder, arguments.page, arguments.overwrite || (journalled && arguments.resume));
+  // The journal lists the others as ours.
+  std::vector<Output> outputs;
+  for (const char* name : {"/table.md", "/runs.csv", "/runs.json", "/times.csv"})
+    outputs.push_back({"--out", folder + name, fs::path(name).extension().string()});
+  require_outputs(outputs, {}, arguments.overwrite || journalled);
   const Json about = settings_json(arguments);
   Journal journal(folder + "/journal.jsonl", about, arguments.resume);
   const Interrupt interrupt(false);
@@ -158,37 +166,34 @@ int run(Arguments arguments) {
   const auto before = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
   if (!arguments.quiet) {
     if (!experiment.missing.empty())
-      fmt::print(stderr,
-                 "{} of the tasks cannot run, for files are missing: listed below the table\n",
-                 experiment.missing.size());
+      tell(stderr, "{} of the tasks cannot run, for files are missing: listed below the table\n",
+           experiment.missing.size());
     if (arguments.resume)
-      fmt::print(stderr, "{} of {} draws are done already\n", before, experiment.tasks.size());
+      tell(stderr, "{} of {} draws are done already\n", before, experiment.tasks.size());
   }
   {
     TaskBar bar(arguments.quiet, experiment.tasks.size(), static_cast<std::size_t>(before));
     if (!run_tasks(experiment, settings, jobs, journal, std::ref(bar))) {
       const auto done = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
-      fmt::print(stderr,
-                 "\nstopped: {} of {} draws are done and kept in {}; the same command with "
-                 "--resume goes on\n",
-                 done, experiment.tasks.size(), folder);
+      tell(stderr,
+           "\nstopped: {} of {} draws are done and kept in {}; the same command with "
+           "--resume goes on\n",
+           done, experiment.tasks.size(), folder);
       return Exit::interrupted;
     }
   }
   const Table table = summarise(experiment, settings, journal);
   write_results(folder, experiment, table, journal, about);
-  fmt::print("{}", screen(table, colours(stdout)));
+  tell("{}", screen(table, colours(stdout)));
   if (!arguments.quiet)
-    fmt::print("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n",
-               folder);
+    tell("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n", folder);
   if (!arguments.page.empty())
     io::write_text(arguments.page, page(experiment, settings, table, journal));
   if (!arguments.quiet && !arguments.page.empty())
-    fmt::print("The page for a browser is {}\n", arguments.page);
+    tell("The page for a browser is {}\n", arguments.page);
   if (table.chosen_not_converged == 0) return Exit::success;
-  fmt::print(stderr,
-             "warning: {} of the fits chosen for the table did not converge; see runs.csv\n",
-             table.chosen_not_converged);
+  tell(stderr, "warning: {} of the fits chosen for the table did not converge; see runs.csv\n",
+       table.chosen_not_converged);
   return Exit::not_converged;
 }
 
@@ -213,6 +218,7 @@ void add_reproduce(CLI::App& app, Action& action) {
   add_file(command, "--out", arguments->out,
            "folder for the results [default: reproduce-EXPERIMENT]", "DIR");
   add_report_file(command, arguments->page);
+  add_overwrite(command, arguments->overwrite);
   add_flag(command, "--resume", arguments->resume, "go on with the run in the output folder",
            group::files);
 

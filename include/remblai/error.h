@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@ struct REMBLAI_API Message {
   std::string value = {};    ///< the value it had; may be empty
   std::string problem = {};  ///< what is wrong with it
   std::string remedy = {};   ///< what to do about it; may be empty
+  int code = 0;              ///< errno, where the system refused a file; else 0
 
   /// "field: value problem; remedy" with every name spelled by `spelling`. The value is never
   /// searched for names.
@@ -35,6 +37,12 @@ struct REMBLAI_API Message {
 /// Text from outside, as `problem` and `remedy` take it: what looks like a name in it is left
 /// alone.
 REMBLAI_API std::string literal(std::string_view text);
+
+/// Text from outside, as a terminal may see it: controls, marks that turn the direction of writing
+/// and bytes that are no UTF-8 are escaped like \x1b. What is longer than `longest` characters is
+/// cut and ends in "...". Message::text passes everything through it.
+REMBLAI_API std::string printable(std::string_view text,
+                                  std::size_t longest = std::string_view::npos);
 
 /// The one exception of the library: the caller gave something that cannot be used. Numerical
 /// trouble is never thrown; it is a Status in the result (model.h). what() is message().text().

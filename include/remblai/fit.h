@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "remblai/api.h"
 #include "remblai/model.h"
@@ -23,6 +24,22 @@ struct Progress {
 /// state that was reached.
 using Callback = std::function<bool(const Progress&)>;
 
+/// A file that keeps the state of a fit, so that a run that was killed can go on from it. It is
+/// written after each outer step, and now and then inside a plan that takes long: aside, brought to
+/// the disk, then renamed.
+struct Checkpoint {
+  std::string path = {};  ///< an .npz file; empty: none is kept
+  /// Goes on from the file where it is there. The model is then the one of a run that was never
+  /// interrupted, bit for bit when the last state came from the end of a step, and up to the
+  /// tolerances when it came from inside a plan. Throws Error when the file belongs to other data
+  /// or options.
+  bool resume = false;
+  double interval = 60;  ///< seconds between two states of one plan
+  double pause = 1;      ///< seconds, at least, between two states of short steps
+  /// Is told once why the file cannot be written. The fit goes on.
+  std::function<void(const Message&)> warn = {};
+};
+
 /// Fits a model. Throws Error on input that cannot be used. Trouble with the numbers is never
 /// thrown; it is in Model::status.
 ///
@@ -33,6 +50,7 @@ using Callback = std::function<bool(const Progress&)>;
 /// With Resources::comm the source of `problem` has the points of this rank, and so have `start`
 /// and the model that is returned.
 REMBLAI_API Model fit(const Problem& problem, const Options& options = {},
-                      const Callback& callback = {}, const Model* start = nullptr);
+                      const Callback& callback = {}, const Model* start = nullptr,
+                      const Checkpoint& checkpoint = {});
 
 }  // namespace remblai

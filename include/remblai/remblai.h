@@ -8,6 +8,7 @@
 #include "remblai/diagnosis.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"
+#include "remblai/estimate.h"
 #include "remblai/evaluate.h"
 #include "remblai/exact.h"
 #include "remblai/fit.h"

@@ -15,12 +15,16 @@ namespace remblai {
 
 struct TransportOptions {
   double tolerance = 1e-6;  ///< largest L1 error of either marginal
-  int max_passes = 100000;  ///< most sweeps over the matrix
+  /// Most iterations (PassCounts::fused). The few sweeps that make the kernel, a preconditioner or
+  /// the certificate are not counted.
+  int max_passes = 100000;
   /// sinkhorn: plain iterations from the start. anderson: the same, extrapolated. newton: truncated
   /// Newton steps. automatic: Sinkhorn iterations while they contract fast, then Newton steps.
   SolverChoice solver = SolverChoice::automatic;
   /// Called now and then with the passes made and the error reached; false stops the solve.
   std::function<bool(int passes, double error)> keep_going = {};
+  /// Called as often, with a function that gives the potentials g reached so far.
+  std::function<void(const std::function<Vector()>& g)> snapshot = {};
   /// A positive tau replaces the condition on the row sums by tau KL(row sums | p) in the
   /// objective, with KL(x | w) = sum x ln(x/w) - x + w, and measures the entropy against p. It is
   /// in units of the cost. 0 keeps the sums exact.

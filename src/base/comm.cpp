@@ -1,6 +1,8 @@
 // What all ranks of any kind do in the same way.
 #include "remblai/comm.h"
 
+#include <cstdlib>
+
 #include "base/parallel.h"
 #include "remblai/error.h"
 
@@ -18,7 +20,8 @@ void agree(const Comm* comm, const std::function<void()>& work) {
   } catch (const Error& error) {
     const Message& m = error.message();
     failed = comm->rank();
-    text = m.field + '\0' + m.value + '\0' + m.problem + '\0' + m.remedy;
+    text = m.field + '\0' + m.value + '\0' + m.problem + '\0' + m.remedy + '\0' +
+           std::to_string(m.code);
   }
   const int first = -static_cast<int>(comm->maximum(Vector::Constant(1, -failed))[0]);
   if (first == none) return;
@@ -29,8 +32,12 @@ void agree(const Comm* comm, const std::function<void()>& work) {
       parts.emplace_back();
     else
       parts.back() += c;
-  parts.resize(4);
-  throw Error(Message{parts[0], parts[1], parts[2], parts[3]});
+  parts.resize(5);
+  throw Error({.field = parts[0],
+               .value = parts[1],
+               .problem = parts[2],
+               .remedy = parts[3],
+               .code = std::atoi(parts[4].c_str())});
 }
 
 Matrix gather_rows(const Comm* comm, const Matrix& rows) {

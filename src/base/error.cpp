@@ -38,6 +38,31 @@ std::string spelled(std::string_view text, const Spelling& spelling) {
   return out;
 }
 
+// Length of the UTF-8 character at the front of `text`; 0 when there is none or a terminal must not
+// see it.
+std::size_t printable_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  const std::size_t length = lead >= 0xf5   ? 0
+                             : lead >= 0xf0 ? 4
+                             : lead >= 0xe0 ? 3
+                             : lead >= 0xc2 ? 2
+                                            : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xed && byte(1) >= 0xa0;
+  const bool beyond = lead == 0xf4 && byte(1) >= 0x90;
+  const bool control = lead == 0xc2 && byte(1) < 0xa0;
+  // U+2028 to U+202E and U+2066 to U+2069: ends of lines, and marks of direction.
+  const bool turning = lead == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+                                        (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
+  return overlong || surrogate || beyond || control || turning ? 0 : length;
+}
+
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> inputs{{
     {"source-labels", "Problem::source.labels"},
     {"source-weights", "Problem::source.weights"},
@@ -74,7 +99,7 @@ std::string Message::text(const Spelling& spelling) const {
   if (!value.empty() && !problem.empty()) out += ' ';
   out += spelled(problem, spelling);
   if (!remedy.empty()) out += "; " + spelled(remedy, spelling);
-  return out;
+  return printable(out);
 }
 
 std::string Message::text() const {
@@ -85,6 +110,21 @@ std::string literal(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '$' ? "$$" : std::string(1, c);
   return out;
+}
+
+std::string printable(std::string_view text, std::size_t longest) {
+  std::string shown;
+  for (std::size_t characters = 0; !text.empty(); ++characters) {
+    if (characters == longest) return shown + "...";
+    const std::size_t length = printable_length(text);
+    if (length == 0) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else {
+      shown += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return shown;
 }
 
 Error::Error(Message message) : std::runtime_error(message.text()), message_(std::move(message)) {}

@@ -16,6 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double grace_seconds = 2;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double seconds_since(Clock::time_point start) {
@@ -35,16 +36,20 @@ class Alternation {
   Step plan_step();
   void ask_classes();
   void follow_classes();
+  void learn_head();
   bool keeps_going() const { return parts_.classes || parts_.learner.learns(); }
   bool last_step() const;
   bool rises(const Step& record) const;
   void judge(const LearnedMetric& before, Step& record) const;
   Matrix moment() const {
-    const Matrix& x = parts_.classes ? parts_.classes->moved() : parts_.space.x;
-    return second_moment(x, parts_.space.z, parts_.planner.moments(parts_.space.z),
-                         parts_.space.shard);
+    const Space& space = parts_.space;
+    if (parts_.classes)
+      return second_moment(parts_.classes->moved(), space.z, followed_, space.shard);
+    return second_moment(space.x, space.z, parts_.planner.moments(space.z), space.shard);
   }
   bool report(const Step* record, int passes, double error);
+  void go_on_from(const RunState& state);
+  RunState state(const Matrix& moment) const;
   Status conclusion() const;
 
   Parts parts_;
@@ -53,6 +58,7 @@ class Alternation {
   DistanceWatch watch_;
   double best_ = infinity;  // upper bound of the lowest objective so far
   double bounds_[2] = {};   // of the objective of the last plan: lower, upper
+  PlanMoments followed_;    // of the plan that the classes followed
   bool stopped_ = false;
   Clock::time_point start_ = Clock::now(), last_report_ = start_;
 };
@@ -60,6 +66,12 @@ class Alternation {
 Outcomes Alternation::run() {
   const bool full = run_.diagnostics == Diagnostics::full;
   Matrix moment = run_.moment;
+  if (run_.resumed) {
+    go_on_from(*run_.resumed);
+    moment = run_.resumed->moment;
+  } else if (run_.file) {
+    run_.file->save(state(moment));
+  }
   while (true) {
     const auto begin = Clock::now();
     const LearnedMetric before = full ? parts_.learner.learned() : LearnedMetric();
@@ -78,17 +90,47 @@ Outcomes Alternation::run() {
     if (parts_.classes && std::isfinite(record.objective)) follow_classes();
     if (stopped_ || last || !std::isfinite(record.objective)) {
       out_.status = conclusion();
+      if (stopped_ && run_.file) run_.file->flush();
       break;
     }
     watch_.accept();
     best_ = std::min(best_, bounds_[1]);
     moment = this->moment();
+    if (run_.file) run_.file->save(state(moment));
   }
-  out_.fixed_point_residual =
-      full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
-  if (parts_.classes && !out_.history.empty())
-    parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z());
+  const bool residual = full && parts_.learner.learns() && !out_.history.empty();
+  out_.fixed_point_residual = residual ? parts_.learner.residual(this->moment()) : nan;
+  if (parts_.classes && !out_.history.empty()) learn_head();
   return std::move(out_);
+}
+
+// A run that was stopped before has some time yet: the labels are worth it.
+void Alternation::learn_head() {
+  const auto begin = Clock::now();
+  parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z(), [&] {
+    const bool on = report(nullptr, 0, 0) || (stopped_ && seconds_since(begin) < grace_seconds);
+    if (!on && !stopped_) {
+      stopped_ = true;
+      out_.status = conclusion();
+    }
+    return on;
+  });
+}
+
+// What is not in a state follows from it: the metric from its moment, the plan from the metric.
+RunState Alternation::state(const Matrix& moment) const {
+  RunState state{out_.history,           best_, moment, watch_.accepted(), parts_.planner.g(),
+                 parts_.learner.state(), {}};
+  if (parts_.classes) state.classes = parts_.classes->state();
+  return state;
+}
+
+void Alternation::go_on_from(const RunState& state) {
+  out_.history = state.history;
+  best_ = state.best;
+  watch_.restore(state.distances);
+  if (parts_.classes && state.classes) parts_.classes->restore(*state.classes);
+  parts_.learner.restore(state.learner);
 }
 
 // The plan under the classifier's opinion, with row sums by the class shares. A relative lambda
@@ -97,7 +139,10 @@ void Alternation::ask_classes() {
   const Options& options = parts_.options;
   ClassStep& classes = *parts_.classes;
   const MetricLearner& learner = parts_.learner;
-  classes.ask(learner.x(), learner.z());
+  classes.ask(learner.x(), learner.z(), [this] {
+    stopped_ = stopped_ || !report(nullptr, 0, 0);
+    return !stopped_;
+  });
   const double mean = classes.mean_cost();
   PlanOptions plan;
   plan.lambda = options.lambda_unit == Unit::relative ? options.lambda * mean
@@ -123,7 +168,8 @@ void Alternation::ask_classes() {
 void Alternation::follow_classes() {
   const Matrix plan_shares = parts_.space.q.cwiseInverse().asDiagonal() *
                              parts_.planner.transposed_times(parts_.classes->members());
-  parts_.classes->move(parts_.planner.moments(parts_.space.z), plan_shares, parts_.learner);
+  followed_ = parts_.planner.moments(parts_.space.z);
+  parts_.classes->move(followed_, plan_shares, parts_.learner);
   parts_.learner.move_source(parts_.classes->moved(), parts_.classes->last_move(parts_.learner));
 }
 
@@ -160,7 +206,12 @@ Step Alternation::plan_step() {
                                ? std::max(options.tolerance, std::min(0.1 * watch_.change(), 1e-3))
                                : options.tolerance;
   const TransportResult plan = parts_.planner.solve(
-      tolerance, [this](int passes, double error) { return report(nullptr, passes, error); });
+      tolerance,
+      [this](int passes, double error) { return !stopped_ && report(nullptr, passes, error); },
+      run_.file ? Snapshot([this](const auto& g) {
+        if (run_.file->due()) run_.file->save_potentials(g());
+      })
+                : Snapshot());
   stopped_ = stopped_ || plan.stopped;
   if (out_.history.empty() && parts_.planner.g().allFinite()) out_.first_g = parts_.planner.g();
 

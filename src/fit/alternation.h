@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "fit/checkpoint.h"
 #include "fit/class_step.h"
 #include "fit/metric_learner.h"
 #include "fit/planner.h"
@@ -29,7 +30,9 @@ struct RunSettings {
   double lambda = 0;     ///< absolute, in the units of the data
   const Matrix& moment;  ///< the first metric is made from it
   Diagnostics diagnostics = Diagnostics::full;
-  const Callback& callback;  ///< may be empty
+  const Callback& callback;           ///< may be empty
+  CheckpointFile* file = nullptr;     ///< that keeps its state; null: none
+  const RunState* resumed = nullptr;  ///< state to go on from, in place of the moment
 };
 
 /// What a run leaves behind, beside the metric and the plan that its parts hold.

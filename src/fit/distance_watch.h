@@ -1,6 +1,8 @@
 // How much the squared distances between source and target points change from step to step.
 #pragma once
 
+#include <utility>
+
 #include "base/shard.h"
 #include "remblai/types.h"
 
@@ -20,6 +22,10 @@ class DistanceWatch {
 
   /// What it looked at last is the new reference.
   void accept();
+
+  /// The reference, and another one in its place.
+  const Matrix& accepted() const { return before_; }
+  void restore(Matrix accepted) { before_ = std::move(accepted); }
 
  private:
   Matrix before_, now_;

@@ -6,10 +6,10 @@
 namespace remblai {
 
 Model fit(const Problem& problem, const Options& options, const Callback& callback,
-          const Model* start) {
+          const Model* start, const Checkpoint& checkpoint) {
   const Options whole = options.resolved();
   Session session(problem, whole, span_of(whole));
-  session.fit(whole, {.callback = callback, .start = start});
+  session.fit(whole, {.callback = callback, .start = start, .checkpoint = checkpoint});
   return session.model();
 }
 

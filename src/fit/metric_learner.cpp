@@ -13,8 +13,8 @@
 namespace remblai {
 namespace {
 
-constexpr double tiny = std::numeric_limits<double>::min();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double least_unit = std::numeric_limits<double>::min();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr int most_taken_back = 3;
 
 Eigen::Map<const Vector> entries(const Matrix& a) {
@@ -28,6 +28,7 @@ MetricLearner::MetricLearner(const Space& space, const Options& options, Matrix 
       learns_(options.metric == MetricChoice::learned),
       ridge_unit_(options.ridge_unit),
       given_ridge_(options.ridge),
+      given_prior_(options.prior == PriorChoice::given),
       first_moment_(std::move(first_moment)),
       metric_{space.frame, {}, 1, 1} {
   SpanMatrix reference = reference_matrix(space, options);
@@ -35,7 +36,7 @@ MetricLearner::MetricLearner(const Space& space, const Options& options, Matrix 
     prepare(options, std::move(reference));
   else
     fix_metric(reference);
-  if (!(metric_.unit > tiny && std::isfinite(metric_.unit)))
+  if (!(metric_.unit > least_unit && std::isfinite(metric_.unit)))
     throw Error({.field = "source and target",
                  .value = fmt::format("coordinates of size {:.1e}", space.frame.length),
                  .problem = fmt::format("give costs of size {:.1e} under this metric, which double "
@@ -100,6 +101,21 @@ void MetricLearner::restart(bool accelerate) {
   taken_back_ = 0;
   memory_.clear();
   used_.resize(0, 0);
+}
+
+MetricLearner::State MetricLearner::state() const {
+  return {
+      used_,       moved_,     moved_.size() ? x_ : Matrix(), memory_.values(), memory_.residuals(),
+      accelerate_, taken_back_};
+}
+
+void MetricLearner::restore(const State& state) {
+  moved_ = state.moved;
+  if (learns_ && state.used.size() > 0) learn_plain(state.used);
+  if (state.x.size() > 0) x_ = state.x;
+  memory_.restore(state.values, state.residuals);
+  accelerate_ = state.accelerate;
+  taken_back_ = state.taken_back;
 }
 
 bool MetricLearner::learn(const Matrix& moment) {
@@ -172,14 +188,14 @@ double MetricLearner::ridge() const {
 }
 
 double MetricLearner::residual(const Matrix& moment) const {
-  return learns_ ? step_->residual(learned_, moment) : nan;
+  return learns_ ? step_->residual(learned_, moment) : no_number;
 }
 
 double MetricLearner::condition() const {
   if (learns_) return step_->condition(learned_);
   if (!metric_.factor.size()) return 1;
   const Vector values = linalg::eigenvalues(linalg::gram(metric_.factor));
-  return values.size() ? values[values.size() - 1] / values[0] : nan;
+  return values.size() ? values[values.size() - 1] / values[0] : no_number;
 }
 
 double MetricLearner::distance_from(const LearnedMetric& before) const {
@@ -187,6 +203,18 @@ double MetricLearner::distance_from(const LearnedMetric& before) const {
 }
 
 Message MetricLearner::singular() const {
+  // A prior that is nearly singular by itself is not mended by any ridge on the moments.
+  constexpr double well_conditioned = 1e8;
+  const Matrix& prior = step_->prior().inside;
+  const Vector values = prior.size() ? linalg::eigenvalues(prior) : Vector(Vector::Ones(1));
+  const double condition = values[values.size() - 1] / values[0];
+  if (!(condition > 0 && condition < well_conditioned))
+    return {.field = "prior",
+            .value = fmt::format("of condition {:.1e}", condition),
+            .problem = "leaves the metric step singular to working precision",
+            .remedy = given_prior_ ? "give one of condition 1e8 or less: add a multiple of the "
+                                     "identity to it; or the $prior identity"
+                                   : "give a larger $prior-ridge, or the $prior identity"};
   return {.field = "ridge",
           .value = fmt::format("{:g}", ridge()),
           .problem = "leaves the second moment of the displacements singular to working precision",

@@ -1,6 +1,7 @@
 // The metric of an alternation: fixed, or made anew from the moment of each plan.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "fit/metric_step.h"
@@ -26,6 +27,19 @@ class MetricLearner {
 
   /// Forgets what an earlier run learned.
   void restart(bool accelerate);
+
+  /// What a run has learned. The metric itself follows from the moment it was made from.
+  struct State {
+    Matrix used;      ///< that moment; empty for a fixed metric
+    Matrix moved, x;  ///< source points in place of those of the space, and embedded; or empty
+    std::deque<Vector> values, residuals;  ///< memory of the acceleration
+    bool accelerate = false;
+    int taken_back = 0;
+  };
+  State state() const;
+
+  /// Goes on from there, after `restart`.
+  void restore(const State& state);
 
   /// The metric for the plan with this moment, accelerated where that is on. False when the moment
   /// is singular to working precision; the metric at hand stays. A fixed metric stays.
@@ -78,6 +92,7 @@ class MetricLearner {
   bool learns_;
   Unit ridge_unit_;
   double given_ridge_;
+  bool given_prior_;
   double ridge_ = 0;        // in the coordinates of the space
   double prior_scale_ = 1;  // of <A^-1, D>
   Matrix first_moment_;

@@ -22,13 +22,15 @@ class EntropicPlanner final : public Planner {
   }
   void start_from(const Vector& g) override { transport_.start_from(g); }
 
-  TransportResult solve(double tolerance, const KeepGoing& keep_going) override {
+  TransportResult solve(double tolerance, const KeepGoing& keep_going,
+                        const Snapshot& snapshot) override {
     TransportOptions options;
     options.tolerance = tolerance;
     options.solver = options_.solver;
     options.relax_source = options_.relax_source;
     options.relax_target = options_.relax_target;
     options.keep_going = keep_going;
+    options.snapshot = snapshot;
     return transport_.solve(options_.lambda, options);
   }
 
@@ -68,7 +70,7 @@ class ExactPlanner final : public Planner {
   }
   void start_from(const Vector&) override {}
 
-  TransportResult solve(double, const KeepGoing&) override {
+  TransportResult solve(double, const KeepGoing&, const Snapshot&) override {
     exact_ = exact_transport(cost_.block(0, cost_.rows()), p_, q_);
     const PlanMoments sums = moments(Matrix::Zero(q_.size(), 0));
     TransportResult result;

@@ -14,6 +14,9 @@ namespace remblai {
 /// Called now and then with the passes made and the error reached; false stops the solve.
 using KeepGoing = std::function<bool(int passes, double error)>;
 
+/// Called now and then with a function that gives the potentials of the columns reached so far.
+using Snapshot = std::function<void(const std::function<Vector()>& g)>;
+
 /// How a plan is asked for, in units of the cost between embedded points.
 struct PlanOptions {
   double lambda = 0;
@@ -38,7 +41,9 @@ class Planner {
   /// Potentials of the columns to begin from; empty: none.
   virtual void start_from(const Vector& g) = 0;
 
-  virtual TransportResult solve(double tolerance, const KeepGoing& keep_going) = 0;
+  /// `snapshot` may be empty.
+  virtual TransportResult solve(double tolerance, const KeepGoing& keep_going,
+                                const Snapshot& snapshot) = 0;
 
   // The last plan G.
   virtual PlanMoments moments(const Matrix& y) const = 0;      ///< G Y and the marginals

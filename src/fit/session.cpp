@@ -84,6 +84,30 @@ int blas_threads(const Resources& resources) {
   return resources.comm ? 1 : thread_count(resources);
 }
 
+// What stands for the source points of all ranks where they are only recognised: sums over them
+// that have the same bits for any number of ranks, plain and with weights that change from row to
+// row.
+Model summary_of(const Model& model, const Shard& all) {
+  const Domain& source = model.source;
+  const Index count = source.size();
+  const Matrix none = Matrix::Zero(count, 1);
+  const Matrix labels = source.labelled() ? Matrix(source.labels.cast<double>()) : none;
+  Model summary = model;
+  summary.source.labels.resize(0);
+  summary.source.weights.resize(0);
+  summary.source.points = all.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
+    Matrix sums = Matrix::Zero(2, source.dimension() + 2);
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      Eigen::RowVectorXd row(sums.cols());
+      row << source.points.row(i), source.weights[i], labels(i, 0);
+      sums.row(0) += row;
+      sums.row(1) += static_cast<double>((all.first() + i) % 1009) * row;
+    }
+    return sums;
+  });
+  return summary;
+}
+
 // What processes cannot do together yet.
 void require_one_process(const Options& options, const Shard& all) {
   if (!all.divided() || all.comm()->size() == 1) return;
@@ -110,6 +134,19 @@ bool same_metric(const Options& a, const Options& b) {
 bool is_given(const Options& options) {
   return options.metric == MetricChoice::given ||
          (options.metric == MetricChoice::learned && options.prior == PriorChoice::given);
+}
+
+// Tells the callback ten times a second that the first step is being prepared. It stops once and
+// for all.
+Pulse pulse_of(const Callback& callback, int steps) {
+  if (!callback) return {};
+  return [&callback, steps, last = std::chrono::steady_clock::now(), on = true]() mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (!on || now - last < std::chrono::milliseconds(100)) return on;
+    last = now;
+    on = callback({.step = 1, .steps = steps});
+    return on;
+  };
 }
 
 }  // namespace
@@ -257,10 +294,20 @@ void Session::fit(const Options& asked, const Run& run) {
   // With a geodesic weight other than 1/2 the objective tells nothing about a step.
   learner_->restart(options.acceleration == Acceleration::anderson && options.geodesic == 0.5 &&
                     !classes_);
-  if (classes_) {
-    learner_->learn(moment);
-    classes_->explain(*learner_);
-    learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
+  std::optional<CheckpointFile> file;
+  std::optional<RunState> resumed;
+  if (!run.checkpoint.path.empty()) {
+    file.emplace(run.checkpoint, fingerprint(all_.divided() ? summary_of(shared_, all_) : shared_,
+                                             known_labels_, options));
+    all_.agree([&] { resumed = file->load(); });
+    if (all_.any(resumed.has_value()) != all_.all(resumed.has_value()))
+      throw Error({.field = "checkpoint",
+                   .value = run.checkpoint.path + ":",
+                   .problem = "not all ranks see the file",
+                   .remedy = "name a place that all machines share"});
+    if (all_.divided() && all_.comm()->rank() > 0) file.reset();  // one writes what all have
+    if (resumed && resumed->g.size() == space_->q.size()) planner_->start_from(resumed->g);
+    if (resumed && resumed->history.empty()) resumed.reset();  // no more than a place to start
   }
   Callback timed;  // progress counts from here, not from the first step
   if (run.callback)
@@ -269,12 +316,18 @@ void Session::fit(const Options& asked, const Run& run) {
       progress.seconds = std::chrono::duration<double>(elapsed).count();
       return run.callback(progress);
     };
+  if (classes_ && !resumed) {
+    learner_->learn(moment);
+    classes_->explain(*learner_, pulse_of(timed, options.steps));
+    learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
+  }
   if (learner_->learns()) ++metric_version_;
   has_fit_ = true;
   // The residuals judge a fixed point, which a given number of steps does not look for.
   const Diagnostics diagnostics = classes_ ? Diagnostics::brief : run.diagnostics;
   outcomes_ = alternate({*space_, options_, *learner_, *planner_, classes_ ? &*classes_ : nullptr},
-                        {lambda_, moment, diagnostics, timed});
+                        {lambda_, moment, diagnostics, timed, file ? &*file : nullptr,
+                         resumed ? &*resumed : nullptr});
   if (outcomes_.first_g.size() > 0) first_g_ = outcomes_.first_g;
   // A ridge too small for the first moment is the caller's to mend, wherever the moment came from.
   if (outcomes_.history.empty()) {

@@ -20,6 +20,7 @@ class Session {
     Diagnostics diagnostics = Diagnostics::full;
     Callback callback = {};
     const Model* start = nullptr;  ///< as in `fit`
+    Checkpoint checkpoint = {};    ///< as in `fit`
   };
 
   /// One fit. The result is the one that a session of its own would have, up to the tolerances:

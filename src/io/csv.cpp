@@ -35,6 +35,8 @@ First kind_of(const std::vector<Field>& fields) {
 }
 
 constexpr const char* naming = "a header must name every column, and not by a number";
+constexpr const char* pointing =
+    "write numbers with a point, and names without a comma between digits";
 
 class Table {
  public:
@@ -44,6 +46,7 @@ class Table {
     first_line_ = records_.line();
     first_ = kind_of(records_.fields());
     if (first_ == First::names) {
+      refuse_decimal_commas();
       for (const Field& field : records_.fields()) names_.push_back(field.unescaped());
     } else {
       records_.restart();
@@ -79,7 +82,18 @@ class Table {
                                                       : text + " is out of range";
     throw Error({.problem = literal(
                      fmt::format("{}: line {}, {}: {}", path_, records_.line(), place, what)),
-                 .remedy = in_first ? naming : ""});
+                 .remedy = in_first                        ? naming
+                           : has_decimal_comma(field.text) ? pointing
+                                                           : ""});
+  }
+
+  /// Throws Error when the present record is a first one of names and numbers. Its text was left
+  /// out then, and what may be a header would become a point.
+  void require_no_names() const {
+    if (first_ != First::mixed || records_.line() != first_line_) return;
+    throw Error(
+        {.problem = fmt::format("{}: line {} mixes names and numbers", literal(path_), first_line_),
+         .remedy = fmt::format("{}; if there is none, put one above", naming)});
   }
 
   bool is_number(std::size_t column) const {
@@ -126,6 +140,16 @@ class Table {
   bool named() const { return !names_.empty(); }
 
  private:
+  /// A first line of numbers with commas would be taken for names, and cost a point.
+  void refuse_decimal_commas() const {
+    for (const Field& field : records_.fields()) {
+      if (!has_decimal_comma(field.text)) continue;
+      throw Error({.problem = literal(fmt::format("{}: line {}: {} is not a number", path_,
+                                                  first_line_, in_quotes(field.text))),
+                   .remedy = pointing});
+    }
+  }
+
   std::string path_;
   Records records_;
   std::size_t first_line_ = 0;
@@ -191,6 +215,7 @@ Array read_csv(const std::string& path, const std::string& only,
     if (!wanted.whole() && (record < wanted.first || record >= wanted.first + wanted.count))
       continue;
     for (const std::size_t column : columns) numbers.push_back(table.number(column, missing));
+    table.require_no_names();
   }
   const auto cols = static_cast<Index>(columns.size());
   const auto rows = static_cast<Index>(numbers.size()) / cols;

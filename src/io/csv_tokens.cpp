@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "io/formats.h"
 #include "remblai/error.h"
@@ -17,13 +17,31 @@ Error refusal(const std::string& path, std::size_t line, const char* cause) {
   return Error({.problem = fmt::format("{}: line {}: {}", literal(path), line, cause)});
 }
 
+/// Whether a decimal number that a double cannot hold is too small for it, and not too large: by
+/// the place of its first digit that is not 0.
+bool below_one(std::string_view text) {
+  const auto mark = text.find_first_of("eE");
+  long long exponent = 0;
+  if (mark != std::string_view::npos) {
+    std::string_view digits = text.substr(mark + 1);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    if (read.ec == std::errc::result_out_of_range) return digits.starts_with('-');
+  }
+  const std::string_view mantissa = text.substr(0, mark);
+  const auto point = std::min(mantissa.find('.'), mantissa.size());
+  const auto first = mantissa.find_first_of("123456789");
+  const auto place = static_cast<long long>(point) - static_cast<long long>(first);
+  return place + exponent <= 0;
+}
+
 }  // namespace
 
 std::string Field::unescaped() const {
-  std::string result(text);
-  if (!quoted) return result;
-  for (auto at = result.find("\"\""); at != std::string::npos; at = result.find("\"\"", at + 1)) {
-    result.erase(at, 1);
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (quoted && text.substr(i, 2) == "\"\"") ++i;
   }
   return result;
 }
@@ -32,15 +50,22 @@ Parse parse_number(std::string_view text, double& value) {
   if (text.empty()) return Parse::empty;
   if (text[0] == '+' && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   const char* end = text.data() + text.size();
-  auto result = std::from_chars(text.data(), end, value);
+  const auto result = std::from_chars(text.data(), end, value);
   if (result.ec == std::errc::result_out_of_range && result.ptr == end) {
-    // A number too small becomes 0 and is taken; a long double tells it from one too large.
-    long double wide = 0;
-    result = std::from_chars(text.data(), end, wide);
-    value = static_cast<double>(wide);
-    return result.ec == std::errc{} && std::abs(value) < 1 ? Parse::number : Parse::out_of_range;
+    // A number too small becomes 0 and is taken.
+    value = 0;
+    return below_one(text) ? Parse::number : Parse::out_of_range;
   }
   return result.ec == std::errc{} && result.ptr == end ? Parse::number : Parse::text;
+}
+
+bool has_decimal_comma(std::string_view text) {
+  const auto comma = text.find(',');
+  if (comma == std::string_view::npos) return false;
+  std::string point(text);
+  point[comma] = '.';
+  double value = 0;
+  return parse_number(point, value) == Parse::number;
 }
 
 Records::Records(const std::string& path) : path_(path) {
@@ -132,8 +157,9 @@ Field Records::quoted_field() {
 }
 
 /// Tabs in a .tsv; otherwise the first of ; , tab that the first record has outside quotes. The
-/// semicolon comes first since files with it may hold decimal commas.
+/// semicolon comes first since files with it may hold decimal commas, which can then be named.
 char Records::find_delimiter() {
+  if (is_tsv(path_)) return '\t';
   if (!skip_to_record()) return ',';
   bool semicolon = false, comma = false, tab = false, inside = false;
   for (; !at_end() && (inside || !at_line_end()); ++at_) {
@@ -143,8 +169,7 @@ char Records::find_delimiter() {
     comma |= text_[at_] == ',';
     tab |= text_[at_] == '\t';
   }
-  const bool tsv = path_.ends_with(".tsv") || path_.ends_with(".TSV");
-  return tsv && tab ? '\t' : semicolon ? ';' : comma ? ',' : tab ? '\t' : ',';
+  return semicolon ? ';' : comma ? ',' : tab ? '\t' : ',';
 }
 
 }  // namespace remblai::io

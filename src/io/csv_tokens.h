@@ -20,6 +20,9 @@ enum class Parse { number, empty, out_of_range, text };
 /// The whole text as a number; NaN and infinities are numbers here. Never depends on the locale.
 Parse parse_number(std::string_view text, double& value);
 
+/// A number but for a comma in place of the point, as some countries write it.
+bool has_decimal_comma(std::string_view text);
+
 /// Comma, semicolon or tab between fields; quotes; lines ended by LF, CRLF or CR. Blank lines and
 /// lines that start with # are left out.
 class Records {

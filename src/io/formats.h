@@ -13,6 +13,9 @@
 
 namespace remblai::io {
 
+/// By the end of the name, in any case: fields have tabs between them.
+bool is_tsv(const std::string& path);
+
 /// One array a file holds. `refusal` says why its numbers cannot be taken; empty when they can.
 struct Entry {
   std::string name;
@@ -20,6 +23,10 @@ struct Entry {
   std::vector<Index> shape;
   std::string refusal;
 };
+
+/// What `describe` returns, or an entry that is refused for the reason it throws: one damaged array
+/// does not keep the others from being read.
+Entry or_refusal(const std::function<Entry()>& describe);
 
 std::vector<Entry> list_npy(const std::string& path);
 std::vector<Entry> list_npz(const std::string& path);
@@ -129,14 +136,14 @@ Matrix decode(Reader& reader, const Layout& layout, const std::string& label, co
 /// The same from column-major memory that is known to be large enough.
 Matrix decode(const void* bytes, const Layout& layout, const std::string& label);
 
-/// Throws Error "cannot read 'label': message".
-[[noreturn]] void cannot_read(const std::string& label, const std::string& message);
+/// Throws Error "cannot read 'label': message". `code` is errno, where the system refused the file.
+[[noreturn]] void cannot_read(const std::string& label, const std::string& message, int code = 0);
 
 /// The same; the message ends with "; the file is truncated or damaged".
 [[noreturn]] void damaged(const std::string& label, const std::string& why);
 
 /// Throws Error "cannot write 'path': message".
-[[noreturn]] void cannot_write(const std::string& path, const std::string& message);
+[[noreturn]] void cannot_write(const std::string& path, const std::string& message, int code = 0);
 
 /// Text fit for a message: in quotes, control and non-UTF-8 bytes escaped, long text cut.
 std::string in_quotes(std::string_view text);
@@ -147,7 +154,10 @@ std::string shape_text(const std::vector<Index>& shape);  ///< "3 x 4", "5", "on
 std::string among(const std::string& name, const std::vector<std::string>& names);
 
 /// Calls `write` with the path of an empty temporary file in the folder of `path`, brings what it
-/// wrote there to the disk and renames it to `path`; on failure removes it and throws Error.
+/// wrote there to the disk and renames it to `path`; on failure removes it and throws Error, and
+/// what stood there is as it was. A symbolic link stays, and what it leads to is replaced; a
+/// replaced file keeps its permissions; a device is written into. Anything else is refused: a file
+/// that may not be written to or has several names, a pipe, a folder.
 void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write);
 

@@ -4,29 +4,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+
+#include "io/guard.h"
 
 namespace remblai::io {
 
 namespace {
 
-std::mutex& one_at_a_time() {
-  static std::mutex& mutex = *new std::mutex;  // never destroyed: a thread may read until the end
-  return mutex;
+/// Bytes of numbers for each byte of the file, at most, where filters pack them: more than deflate
+/// does.
+constexpr std::uint64_t most_packed = 4096;
+
+std::uint64_t chunk_bytes(hid_t properties, std::uint64_t number_size) {
+  std::vector<hsize_t> dims(H5S_MAX_RANK);
+  const int rank = H5Pget_chunk(properties, H5S_MAX_RANK, dims.data());
+  std::uint64_t bytes = number_size;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (__builtin_mul_overflow(bytes, dims[static_cast<std::size_t>(axis)], &bytes))
+      return UINT64_MAX;
+  }
+  return bytes;
 }
 
 }  // namespace
 
-Session::Session() : alone_(one_at_a_time()) {
-  H5Eget_auto2(H5E_DEFAULT, &report_, &data_);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-Session::~Session() {
-  H5Eset_auto2(H5E_DEFAULT, report_, data_);
-}
-
 Handle open_hdf5(const std::string& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would write to the standard error
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, true, true);  // some network folders know no locks
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose);
@@ -140,6 +146,30 @@ std::string refusal_of_storage(hid_t dataset) {
     }
   }
   return "";
+}
+
+void require_stored(hid_t dataset, hid_t type, std::uint64_t file_size, const std::string& label) {
+  const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const hssize_t count = H5Sget_simple_extent_npoints(space);
+  const std::uint64_t number_size = H5Tget_size(type);
+  std::uint64_t claimed = 0;
+  if (count < 0 || number_size == 0 ||
+      __builtin_mul_overflow(static_cast<std::uint64_t>(count), number_size, &claimed))
+    damaged(label, "its shape is impossible");
+  const bool packed = H5Pget_nfilters(properties) > 0;
+  const std::uint64_t stored = std::min<std::uint64_t>(H5Dget_storage_size(dataset), file_size);
+  if (claimed / (packed ? most_packed : 1) > stored)
+    damaged(label, fmt::format("its shape needs {} bytes of numbers, the file holds {}{}", claimed,
+                               stored, packed ? ", packed" : ""));
+  const bool chunked = H5Pget_layout(properties) == H5D_CHUNKED;
+  const std::uint64_t chunk = chunked ? chunk_bytes(properties, number_size) : 0;
+  constexpr std::uint64_t free_chunk = std::uint64_t{1} << 20;
+  if (chunk > free_chunk && (chunk - free_chunk) / most_packed > file_size)
+    damaged(label,
+            fmt::format("a piece of {} bytes does not fit in a file of {}", chunk, file_size));
+  constexpr std::uint64_t widest = 8;  // of a number here; HDF5 converts in buffers of its own
+  allow_memory(2 * claimed / number_size * widest + 4 * chunk);
 }
 
 }  // namespace remblai::io

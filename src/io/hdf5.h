@@ -1,11 +1,10 @@
 // The HDF5 library as mat73.cpp needs it: open things that close themselves, kinds of numbers,
-// what stands in the way of reading them. Nothing here knows MATLAB. Everything here is called
-// while a Session lives, because most builds of HDF5 serve one thread at a time.
+// what stands in the way of reading them. Nothing here knows MATLAB. Everything here is called in a
+// child process (guard.h): HDF5 trusts its files, and a damaged one may crash it.
 #pragma once
 
 #include <hdf5.h>
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,23 +31,6 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// HDF5 for this thread alone: another one that wants a session waits until this one ends. A thread
-/// has one at a time, made before what is opened in it. Calls that a host program makes to HDF5 by
-/// itself are not held back. HDF5 writes to the standard error unless told not to; in a session it
-/// does not, and what was set before comes back.
-class Session {
- public:
-  Session();
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
- private:
-  std::unique_lock<std::mutex> alone_;
-  H5E_auto2_t report_ = nullptr;
-  void* data_ = nullptr;
-};
-
 /// For reading only; throws Error when HDF5 does not find the file whole.
 Handle open_hdf5(const std::string& path);
 
@@ -72,5 +54,9 @@ std::string refusal_of_type(hid_t type);
 
 /// Why the numbers, though of a known type, cannot be brought here; empty when they can.
 std::string refusal_of_storage(hid_t dataset);
+
+/// Throws Error when the file holds less than the numbers that the dataset claims, or when reading
+/// them would take memory out of proportion to it. Otherwise allows that memory.
+void require_stored(hid_t dataset, hid_t type, std::uint64_t file_size, const std::string& label);
 
 }  // namespace remblai::io

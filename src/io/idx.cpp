@@ -12,7 +12,7 @@
 namespace remblai::io {
 namespace {
 
-constexpr const char* format_name = "an IDX file";
+constexpr const char* idx_format = "an IDX file";
 
 struct CloseGz {
   void operator()(gzFile_s* file) const { gzclose(file); }
@@ -70,7 +70,7 @@ std::unique_ptr<Reader> open_idx(const std::string& path) {
   return std::make_unique<File>(path);
 }
 
-Layout read_header(Reader& reader, const std::string& path) {
+Layout read_idx_header(Reader& reader, const std::string& path) {
   unsigned char start[4] = {};
   if (reader.read(start, 4) < 4 || start[0] != 0 || start[1] != 0) {
     cannot_read(path, "it does not begin like an IDX file");
@@ -115,17 +115,17 @@ Layout read_header(Reader& reader, const std::string& path) {
 
 std::vector<Entry> list_idx(const std::string& path) {
   const auto reader = open_idx(path);
-  const Layout layout = read_header(*reader, path);
+  const Layout layout = read_idx_header(*reader, path);
   return {{.name = "", .type = name_of(layout.scalar), .shape = layout.shape, .refusal = ""}};
 }
 
 Array read_idx(const std::string& path, const std::string&, const RowRange& rows) {
   const auto reader = open_idx(path);
-  const Layout layout = read_header(*reader, path);
+  const Layout layout = read_idx_header(*reader, path);
   return {.name = "",
           .type = name_of(layout.scalar),
           .shape = layout.shape,
-          .values = decode(*reader, layout, path, format_name, rows)};
+          .values = decode(*reader, layout, path, idx_format, rows)};
 }
 
 }  // namespace remblai::io

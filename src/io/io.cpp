@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <new>
+#include <set>
 
 #include "io/formats.h"
 #include "remblai/domain.h"
@@ -29,12 +30,16 @@ constexpr Format mat{list_mat, read_mat};
 constexpr Format idx{list_idx, read_idx};
 constexpr Format csv{list_csv, nullptr};
 
-/// By the end of the file's name; nullptr when it is not known.
-const Format* find_format(const std::string& path) {
-  std::string name = fs::path(path).filename().string();
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+std::string in_small_letters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
     return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   });
+  return text;
+}
+
+/// By the end of the file's name; nullptr when it is not known.
+const Format* find_format(const std::string& path) {
+  std::string name = in_small_letters(fs::path(path).filename().string());
   if (name.ends_with(".npy")) return &npy;
   if (name.ends_with(".npz")) return &npz;
   if (name.ends_with(".mat")) return &mat;
@@ -80,6 +85,18 @@ std::string contents(const std::vector<Entry>& entries) {
   }
   if (entries.size() > most) text += fmt::format(" and {} more", entries.size() - most);
   return text;
+}
+
+/// What the format lists; throws Error when a name comes twice, for who asks by it.
+std::vector<Entry> list_entries(const Format& format, const std::string& path) {
+  std::vector<Entry> entries = format.list(path);
+  if (format.read == nullptr) return entries;  // columns also have an index
+  std::set<std::string_view> names;
+  for (const Entry& entry : entries) {
+    if (!names.insert(entry.name).second)
+      cannot_read(path, fmt::format("two arrays are called {}", in_quotes(entry.name)));
+  }
+  return entries;
 }
 
 enum class Want { points, list };
@@ -138,7 +155,7 @@ Array read(const Spec& spec, const std::vector<std::string>& without, Want want,
   const Format& format = format_of(spec.path);
   try {
     if (format.read == nullptr) return read_csv(spec.path, spec.name, without, missing, rows);
-    const std::vector<Entry> entries = format.list(spec.path);
+    const std::vector<Entry> entries = list_entries(format, spec.path);
     const Entry& entry = choose(entries, spec, without, want);
     const std::string label =
         entry.name.empty() ? spec.path : fmt::format("{}:{}", spec.path, entry.name);
@@ -187,24 +204,33 @@ Vector read_list(const std::string& text, const char* what, Missing missing = Mi
 /// Numbers of a list as labels; throws Error at the first that is none.
 Labels whole(const std::string& text, const Vector& values) {
   for (Index i = 0; i < values.size(); ++i) {
-    if (values[i] == std::floor(values[i]) && std::abs(values[i]) <= 0x1p53) continue;
+    // 2^53 itself may be a larger number that was rounded.
+    if (values[i] == std::floor(values[i]) && std::abs(values[i]) < 0x1p53) continue;
     throw Error(
         {.problem = fmt::format("{}: label {} (from 1) is {}", literal(text), i + 1, values[i]),
-         .remedy = "labels must be whole numbers up to 2^53"});
+         .remedy = "labels must be whole numbers below 2^53"});
   }
   return values.cast<std::int64_t>();
 }
 
 }  // namespace
 
+bool is_tsv(const std::string& path) {
+  return in_small_letters(path).ends_with(".tsv");
+}
+
 Spec parse_spec(const std::string& text) {
   std::error_code code;
   if (text.empty()) throw Error({.problem = "the name of a file is empty"});
   const auto last = text.rfind(':');
   if (last == std::string::npos || fs::exists(text, code)) return {text, ""};
+  // The first file that the text begins with, one of a known format before any other.
   auto colon = std::string::npos;
   for (auto at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
-    if (!fs::is_regular_file(text.substr(0, at), code)) continue;
+    const std::string front = text.substr(0, at);
+    if (!fs::is_regular_file(front, code)) continue;
+    if (colon == std::string::npos) colon = at;
+    if (!find_format(front)) continue;
     colon = at;
     break;
   }
@@ -219,7 +245,7 @@ Spec parse_spec(const std::string& text) {
 
 std::vector<Array> list(const std::string& path) {
   std::vector<Array> arrays;
-  for (Entry& entry : format_of(path).list(path)) {
+  for (Entry& entry : list_entries(format_of(path), path)) {
     if (!entry.refusal.empty()) continue;
     arrays.push_back({.name = std::move(entry.name),
                       .type = std::move(entry.type),
@@ -235,7 +261,7 @@ Index count_points(const std::string& text, bool transpose,
   const Format& format = format_of(spec.path);
   if (format.read == nullptr && !transpose) return count_csv(spec.path);
   if (format.read == nullptr) return read_points(text, true, without).rows();
-  const std::vector<Entry> entries = format.list(spec.path);
+  const std::vector<Entry> entries = list_entries(format, spec.path);
   const Extent shape =
       extent(choose(entries, spec, left_out(spec, without), Want::points).shape, spec.path);
   return transpose ? shape.cols : shape.rows;

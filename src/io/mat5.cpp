@@ -62,7 +62,7 @@ std::optional<Scalar> scalar_of(std::uint32_t tag) {
 }
 
 /// What the front of a matrix element says; `parts` is left before the numbers.
-Entry describe(Parts& parts, bool swapped, const std::string& path) {
+Entry describe_matrix(Parts& parts, bool swapped, const std::string& path) {
   static constexpr const char* classes[] = {
       "other", "cell",  "struct", "object", "char",  "sparse", "double", "single",
       "int8",  "uint8", "int16",  "uint16", "int32", "uint32", "int64",  "uint64"};
@@ -191,7 +191,7 @@ std::vector<Entry> list_mat5(const std::string& path) {
   std::vector<Entry> entries;
   for (Elements elements(path); elements.next();) {
     Parts parts(elements.head(), elements.swapped());
-    Entry entry = describe(parts, elements.swapped(), path);
+    Entry entry = describe_matrix(parts, elements.swapped(), path);
     if (!entry.name.empty()) entries.push_back(std::move(entry));  // MATLAB's own have no name
   }
   return entries;
@@ -201,9 +201,9 @@ Array read_mat5(const std::string& path, const std::string& name) {
   const std::string label = path + ":" + name;
   for (Elements elements(path); elements.next();) {
     Parts front(elements.head(), elements.swapped());
-    if (describe(front, elements.swapped(), path).name != name) continue;
+    if (describe_matrix(front, elements.swapped(), path).name != name) continue;
     Parts parts(elements.body(), elements.swapped());
-    Entry entry = describe(parts, elements.swapped(), path);
+    Entry entry = describe_matrix(parts, elements.swapped(), path);
     const auto numbers = parts.next();
     const auto scalar = numbers ? scalar_of(numbers->tag) : std::nullopt;
     const auto [rows, cols] = extent(entry.shape, label);

@@ -1,23 +1,20 @@
 // MATLAB's .mat, version 7.3: HDF5 by MATLAB's conventions, or as Python's h5py writes it without
-// them. HDF5 itself may crash on a damaged file, though not on a truncated one.
+// them. HDF5 reads it in a child process, which may crash.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "io/guard.h"
 #include "io/hdf5.h"
 
 namespace remblai::io {
 namespace {
 
-/// Bytes of numbers for each byte of the file, at most, and those beyond it: more than deflate
-/// packs.
-constexpr std::uint64_t max_promise = 4096, free_promise = std::uint64_t{1} << 20;
-
 /// Memory as a Reader, for decode().
 class Memory : public Reader {
  public:
-  explicit Memory(const std::vector<char>& bytes) : bytes_(bytes.data(), bytes.size()) {}
+  explicit Memory(std::string_view bytes) : bytes_(bytes) {}
   std::size_t read(void* to, std::size_t bytes) override {
     const std::size_t count = bytes_.copy(static_cast<char*>(to), bytes);
     bytes_.remove_prefix(count);
@@ -130,71 +127,132 @@ std::optional<Dataset> open_dataset(hid_t file, const std::string& path, const s
   return Dataset{std::move(object), reversed, std::move(entry)};
 }
 
-}  // namespace
-
-bool is_hdf5(const std::string& path) {
-  const Session session;
-  return H5Fis_hdf5(path.c_str()) > 0;
+Packed pack(const Entry& entry) {
+  Packed packed;
+  for (const std::string* text : {&entry.name, &entry.type, &entry.refusal}) packed.add(*text);
+  packed.add(entry.shape);
+  return packed;
 }
 
-std::vector<Entry> list_mat73(const std::string& path) {
-  const Session session;
+Entry unpack_entry(Unpacked& packed) {
+  Entry entry;
+  for (std::string* text : {&entry.name, &entry.type, &entry.refusal}) *text = packed.text();
+  entry.shape = packed.numbers();
+  return entry;
+}
+
+/// The entries of the file, in the child.
+std::string list_here(const std::string& path) {
   const Handle file = open_hdf5(path);
-  std::vector<Entry> entries;
+  std::string all;
   for (const std::string& name : names_at_root(file, path)) {
     if (name.starts_with('#')) continue;  // MATLAB's own: what cells and objects refer to
-    if (auto dataset = open_dataset(file, path, name)) entries.push_back(std::move(dataset->entry));
+    bool listed = true;
+    Entry entry = or_refusal([&] {
+      std::optional<Dataset> dataset = open_dataset(file, path, name);
+      listed = dataset.has_value();
+      return dataset ? std::move(dataset->entry) : Entry();
+    });
+    entry.name = name;
+    if (listed) all += pack(entry).take();
   }
-  return entries;
+  return all;
 }
 
-Array read_mat73(const std::string& path, const std::string& name, const RowRange& wanted) {
-  const Session session;
-  const std::string label = path + ":" + name;
+/// Entry, kind of number, order of the extents and the numbers themselves, in the child.
+std::string read_here(const std::string& path, const std::string& name, const std::string& label,
+                      std::uint64_t file_size, const RowRange& wanted) {
   const Handle file = open_hdf5(path);
-  std::optional<Dataset> dataset = open_dataset(file, path, name);
+  const std::optional<Dataset> dataset = open_dataset(file, path, name);
   if (!dataset) cannot_read(label, "it is not an array");
-  Entry& entry = dataset->entry;
+  const Entry& entry = dataset->entry;
   if (!entry.refusal.empty()) cannot_read(label, entry.refusal);
   const Handle type(H5Dget_type(dataset->object), H5Tclose);
   const Number number = *number_of(type);
   const auto [rows, cols] = extent(entry.shape, label);
   const std::uint64_t size = static_cast<std::uint64_t>(rows * cols) * size_of(number.scalar);
-  const std::uint64_t file_size = File(path).size();
-  if (size > free_promise && (size - free_promise) / max_promise > file_size) {
-    damaged(label, fmt::format("a shape of {} does not fit in a file of {} bytes",
-                               shape_text(entry.shape), file_size));
-  }
+  if (size > 0) require_stored(dataset->object, type, file_size, label);
+  Packed packed = pack(entry);
+  packed.add(static_cast<std::uint64_t>(number.scalar));
+  packed.add(std::uint64_t{dataset->reversed});
+  // A damaged file may tell HDF5 another shape than us; the buffer is as large as HDF5 takes it.
+  const Handle space(H5Dget_space(dataset->object), H5Sclose);
+  const hssize_t points = H5Sget_simple_extent_npoints(space);
+  if (size > 0 && static_cast<std::uint64_t>(points) != size / size_of(number.scalar))
+    damaged(label, "its shape is impossible");
   std::vector<Index> shape = entry.shape;  // of what is read
-  Handle place(H5Dget_space(dataset->object), H5Sclose);
-  if (!wanted.whole() && !shape.empty()) {
+  const bool all = wanted.whole() || shape.empty() || size == 0;
+  if (!all) {
     shape[0] = wanted.count;
     const std::size_t rank = shape.size(), axis = dataset->reversed ? rank - 1 : 0;
     std::vector<hsize_t> start(rank, 0), count(shape.begin(), shape.end());
     if (dataset->reversed) std::reverse(count.begin(), count.end());
     start[axis] = static_cast<hsize_t>(wanted.first);
-    if (wanted.count > 0 && H5Sselect_hyperslab(place, H5S_SELECT_SET, start.data(), nullptr,
+    if (wanted.count > 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr,
                                                 count.data(), nullptr) < 0)
       damaged(label, "its rows cannot be read");
   }
   const auto [held_rows, held_cols] = extent(shape, label);
-  const auto held = static_cast<std::uint64_t>(held_rows * held_cols) * size_of(number.scalar);
-  std::vector<char> bytes(static_cast<std::size_t>(held));
-  const hsize_t numbers = held / size_of(number.scalar);
-  const Handle memory_place(H5Screate_simple(1, &numbers, nullptr), H5Sclose);
-  const bool all = wanted.whole() || shape.empty();
-  if (held > 0 && H5Dread(dataset->object, number.type, all ? H5S_ALL : hid_t(memory_place),
-                          all ? H5S_ALL : hid_t(place), H5P_DEFAULT, bytes.data()) < 0) {
+  const hsize_t numbers = static_cast<hsize_t>(held_rows * held_cols);
+  char* bytes = packed.extend(static_cast<std::size_t>(numbers) * size_of(number.scalar));
+  const Handle memory(H5Screate_simple(1, &numbers, nullptr), H5Sclose);
+  if (numbers > 0 &&
+      H5Dread(dataset->object, number.type, all ? H5S_ALL : static_cast<hid_t>(memory),
+              all ? H5S_ALL : static_cast<hid_t>(space), H5P_DEFAULT, bytes) < 0) {
     damaged(label, "its numbers cannot be read");
   }
-  const Layout layout{
-      .scalar = number.scalar, .swapped = false, .column_major = dataset->reversed, .shape = shape};
-  Memory memory(bytes);
+  return packed.take();
+}
+
+/// No more than numbers packed as tightly as HDF5 can, and what is told about them.
+Limits limits_of(std::uint64_t file_size) {
+  return {file_size, (std::uint64_t{1} << 24) + 8 * 4096 * file_size};
+}
+
+}  // namespace
+
+bool is_hdf5(const std::string& path) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  const std::uint64_t size = File(path).size();
+  // At the front, or behind a user block of 512 bytes, twice as many, and so on.
+  for (std::uint64_t at = 0; at + signature.size() <= size; at = at == 0 ? 512 : 2 * at) {
+    File file(path);
+    file.skip(at);
+    char start[8] = {};
+    if (file.read(start, sizeof start) == sizeof start &&
+        std::string_view(start, sizeof start) == signature)
+      return true;
+  }
+  return false;
+}
+
+std::vector<Entry> list_mat73(const std::string& path) {
+  const std::uint64_t file_size = File(path).size();
+  const std::string reply = in_child(path, limits_of(file_size), [&] { return list_here(path); });
+  std::vector<Entry> entries;
+  for (Unpacked packed(reply, path); !packed.empty();) entries.push_back(unpack_entry(packed));
+  return entries;
+}
+
+Array read_mat73(const std::string& path, const std::string& name, const RowRange& rows) {
+  const std::string label = path + ":" + name;
+  const std::uint64_t file_size = File(path).size();
+  const std::string reply = in_child(label, limits_of(file_size),
+                                     [&] { return read_here(path, name, label, file_size, rows); });
+  Unpacked packed(reply, label);
+  Entry entry = unpack_entry(packed);
+  const auto scalar = static_cast<Scalar>(packed.number());
+  const bool reversed = packed.number() != 0;
+  std::vector<Index> shape = entry.shape;
+  if (!rows.whole() && !shape.empty() &&
+      std::find(shape.begin(), shape.end(), Index{0}) == shape.end())
+    shape[0] = rows.count;
+  const Layout layout{.scalar = scalar, .swapped = false, .column_major = reversed, .shape = shape};
+  Memory memory(packed.rest());
   return {.name = name,
           .type = std::move(entry.type),
           .shape = std::move(entry.shape),
-          .values = dataset->reversed ? decode(bytes.data(), layout, label)
-                                      : decode(memory, layout, label, "HDF5")};
+          .values = decode(memory, layout, label, "HDF5")};
 }
 
 }  // namespace remblai::io

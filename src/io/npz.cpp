@@ -4,7 +4,6 @@
 #include <zip.h>
 
 #include <memory>
-#include <set>
 
 #include "io/formats.h"
 #include "remblai/error.h"
@@ -84,16 +83,14 @@ class MemberReader : public Reader {
   Member file_;
 };
 
-/// Index and name of every member that ends in .npy; names that come twice are taken once.
+/// Index and name of every member that ends in .npy.
 std::vector<std::pair<zip_uint64_t, std::string>> members(const Opened& opened) {
   std::vector<std::pair<zip_uint64_t, std::string>> result;
-  std::set<std::string> seen;
   const zip_int64_t count = zip_get_num_entries(opened.archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     const char* name = zip_get_name(opened.archive.get(), static_cast<zip_uint64_t>(i), 0);
     if (name == nullptr || !std::string_view(name).ends_with(suffix)) continue;
-    std::string stem(name, std::string_view(name).size() - suffix.size());
-    if (seen.insert(stem).second) result.emplace_back(i, std::move(stem));
+    result.emplace_back(i, std::string(name, std::string_view(name).size() - suffix.size()));
   }
   return result;
 }
@@ -125,10 +122,13 @@ std::string image_of(const Value& value) {
 std::vector<Entry> list_npz(const std::string& path) {
   const Opened opened = open_archive(path);
   std::vector<Entry> entries;
-  for (const auto& [index, name] : members(opened)) {
-    MemberReader reader(opened, index, path + ":" + name);
-    entries.push_back(list_npy(reader, path + ":" + name));
-    entries.back().name = name;
+  for (const auto& member : members(opened)) {
+    const std::string label = path + ":" + member.second;
+    entries.push_back(or_refusal([&] {
+      MemberReader reader(opened, member.first, label);
+      return list_npy(reader, label);
+    }));
+    entries.back().name = member.second;
   }
   return entries;
 }
@@ -152,7 +152,8 @@ std::map<std::string, Array> read_npz(const std::string& path) {
     MemberReader reader(opened, index, path + ":" + name);
     Array array = read_npy(reader, path + ":" + name);
     array.name = name;
-    arrays.emplace(name, std::move(array));
+    if (!arrays.emplace(name, std::move(array)).second)
+      cannot_read(path, fmt::format("two arrays are called {}", in_quotes(name)));
   }
   return arrays;
 }

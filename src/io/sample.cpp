@@ -13,7 +13,7 @@
 namespace remblai {
 namespace {
 
-constexpr Index count = 500;
+constexpr Index sample_count = 500;
 constexpr Index pixels = Index{28} * 28;
 
 using Bytes = Eigen::Matrix<unsigned char, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -37,8 +37,8 @@ Bytes unpack(std::string_view packed, Index rows, Index cols, int dimensions) {
 
 Domain unpack_domain(std::string_view images, std::string_view labels) {
   Domain domain;
-  domain.points = unpack(images, count, pixels, 3).cast<double>() / 255.0;
-  domain.labels = unpack(labels, count, 1, 1).cast<std::int64_t>();
+  domain.points = unpack(images, sample_count, pixels, 3).cast<double>() / 255.0;
+  domain.labels = unpack(labels, sample_count, 1, 1).cast<std::int64_t>();
   return domain;
 }
 

@@ -56,7 +56,9 @@ std::string percent_text(double share) {
 }
 
 std::string PageContext::feature(Index k) const {
-  if (!model.features.empty()) return model.features[static_cast<std::size_t>(k)];
+  constexpr std::size_t longest = 60;
+  if (!model.features.empty())
+    return printable(model.features[static_cast<std::size_t>(k)], longest);
   if (images()) return fmt::format("row {}, column {}", k / image.cols + 1, k % image.cols + 1);
   return fmt::format("feature {}", k + 1);
 }

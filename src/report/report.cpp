@@ -101,6 +101,7 @@ std::string to_json(const Model& model, const Report& report) {
   json["rank"] = model.metric.rank();
   json["inputs"] = Json::object();
   for (const auto& [what, file] : report.inputs) json["inputs"][what] = file;
+  if (!report.files.empty()) json["files"] = report.files;
   json["prediction"] = options_json(report.prediction);
   if (model.classes) json["classes"] = classes_json(*model.classes);
   json["history"] = history_json(model.history);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <utility>
 
 #include "remblai/types.h"
 
@@ -15,6 +16,14 @@ class Anderson {
 
   bool empty() const { return values_.empty(); }
   void clear();
+
+  /// What it looks back at, and the same in place of it.
+  const std::deque<Vector>& values() const { return values_; }
+  const std::deque<Vector>& residuals() const { return residuals_; }
+  void restore(std::deque<Vector> values, std::deque<Vector> residuals) {
+    values_ = std::move(values);
+    residuals_ = std::move(residuals);
+  }
 
   /// The y to go on with after T(y) = t.
   Vector next(const Vector& y, const Vector& t);

@@ -77,5 +77,15 @@ TEST(Message, of_a_status_has_every_part) {
   EXPECT_TRUE(test::contains(model.status.message.text(flag), "give more --steps"));
 }
 
+TEST(Error, TextFromOutsideCannotReachATerminal) {
+  const std::string hostile = "a\x1b[2Jb\nc\x9b\xe2\x80\xae\xc3\xa9";
+  const std::string safe = "a\\x1b[2Jb\\x0ac\\x9b\\xe2\\x80\\xae\xc3\xa9";
+  EXPECT_EQ(printable(hostile), safe);
+  EXPECT_EQ(printable("abcdef", 3), "abc...");
+  EXPECT_EQ(printable("abc", 3), "abc");
+  EXPECT_EQ(Error({.value = hostile, .problem = "is odd"}).what(), safe + " is odd");
+  EXPECT_EQ(Error({.field = hostile}).what(), safe + ": ");
+}
+
 }  // namespace
 }  // namespace remblai

@@ -68,7 +68,7 @@ TEST_F(Cli, AdaptOnTheSampleAgreesWithItsModel) {
   for (const auto& [part, written] :
        {std::pair{"target", "labels.npy"}, {"test", "test_labels.npy"}}) {
     const Finished again = run({"predict", "--model", at("out/model.npz"), "--points",
-                                sample(part, "images"), "--out", at("again.npy")});
+                                sample(part, "images"), "--overwrite", "--out", at("again.npy")});
     ASSERT_EQ(again.code, 0) << again.err;
     EXPECT_EQ(read(at("again.npy")), read(at("out/") + written)) << part;
   }

@@ -14,9 +14,9 @@ TEST_F(Cli, BenchTimesOneTransportProblem) {
   const Matrix cost = test::random_matrix(40, 30, 1).cwiseAbs2();
   io::write_npy(at("cost.npy"), cost);
   for (const char* solver : {"auto", "sinkhorn", "anderson", "newton"}) {
-    const Finished result =
-        run({"bench", "transport", "--cost", at("cost.npy"), "--lambda", "0.05", "--tolerance",
-             "1e-7", "--solver", solver, "--repeat", "2", "--json", "--out", at("potentials.npz")});
+    const Finished result = run({"bench", "transport", "--cost", at("cost.npy"), "--lambda", "0.05",
+                                 "--tolerance", "1e-7", "--solver", solver, "--repeat", "2",
+                                 "--json", "--overwrite", "--out", at("potentials.npz")});
     ASSERT_EQ(result.code, 0) << result.err;
     const json report = json::parse(result.out);
     EXPECT_EQ(report["rows"], 40);

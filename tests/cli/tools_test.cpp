@@ -27,7 +27,7 @@ class Tools : public Cli {
 
   Matrix mapped(const Words& more) const {
     const Finished result =
-        run(Words{"map", "--model", at("model.npz"), "--out", at("y.npy")} + more);
+        run(Words{"map", "--model", at("model.npz"), "--overwrite", "--out", at("y.npy")} + more);
     EXPECT_EQ(result.code, 0) << result.err;
     return io::read_points(at("y.npy"));
   }
@@ -51,7 +51,7 @@ TEST_F(Tools, PredictTakesItsOwnNeighbours) {
   const Matrix test = io::read_points(at("test.npy"));
   const auto predicted = [&](const Words& more) {
     const Finished result = run(Words{"predict", "--model", at("model.npz"), "--points",
-                                      at("test.npy"), "--out", at("y.npy")} +
+                                      at("test.npy"), "--overwrite", "--out", at("y.npy")} +
                                 more);
     EXPECT_EQ(result.code, 0) << result.err;
     return io::read_labels(at("y.npy"));
@@ -75,8 +75,9 @@ TEST_F(Tools, SkippedColumnsAreNotCoordinates) {
   const Matrix plain = mapped({"--points", at("test.npy")});
   EXPECT_EQ(mapped({"--points", at("test.csv"), "--skip", "class", "--skip", "-1"}), plain);
   const auto labels = [&](const Words& more) {
-    const Finished result =
-        run(Words{"predict", "--model", at("model.npz"), "--out", at("y.npy"), "--points"} + more);
+    const Finished result = run(Words{"predict", "--model", at("model.npz"), "--overwrite", "--out",
+                                      at("y.npy"), "--points"} +
+                                more);
     EXPECT_EQ(result.code, 0) << result.err;
     return read(at("y.npy"));
   };
@@ -89,9 +90,9 @@ TEST_F(Tools, SkippedColumnsAreNotCoordinates) {
 }
 
 TEST_F(Tools, ThreadsChangeTheTimeOnly) {
-  const Words map{"map", "--model", at("model.npz"), "--out", at("y.npy")};
-  const Words predict{"predict",      "--model", at("model.npz"), "--points",
-                      at("test.npy"), "--out",   at("y.npy")};
+  const Words map{"map", "--model", at("model.npz"), "--overwrite", "--out", at("y.npy")};
+  const Words predict{"predict",      "--model",     at("model.npz"), "--points",
+                      at("test.npy"), "--overwrite", "--out",         at("y.npy")};
   for (const Words& command : {map, predict}) {
     ASSERT_EQ(run(command).code, 0);
     const std::string result = read(at("y.npy"));

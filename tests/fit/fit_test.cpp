@@ -391,5 +391,20 @@ RC_GTEST_PROP(FitProperty, AnyRandomProblemKeepsItsContracts, ()) {
   }
 }
 
+TEST(Fit, APriorThatIsNearlySingularIsNamed) {
+  const Problem problem = {Domain{Matrix::Random(20, 3), {}, {}},
+                           Domain{Matrix::Random(20, 3), {}, {}}};
+  Options options;
+  options.prior = Matrix(Vector((Vector(3) << 1, 1e-7, 1e-13).finished()).asDiagonal());
+  try {
+    fit(problem, options);
+    FAIL() << "such a prior was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message().field, "prior") << error.what();
+    EXPECT_NE(error.message().value.find("condition 1.0e+13"), std::string::npos) << error.what();
+    EXPECT_EQ(error.message().remedy.find("$ridge"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace remblai

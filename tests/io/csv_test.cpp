@@ -1,4 +1,7 @@
 // Tables as text: the ways to write the same numbers, columns by name and index, and bad text.
+#include <array>
+#include <chrono>
+
 #include "io/io_test_tools.h"
 
 namespace remblai::io::test {
@@ -22,10 +25,13 @@ TEST_F(IoCsvTest, ManyWaysToWriteTheSameNumbers) {
     EXPECT_EQ(read_points(file("t.csv", text)), expected) << text;
   }
   EXPECT_EQ(read_points(file("t.tsv", "1\t-2.5\t3e3\n0\t1e-5\t6\n")), expected);
-  EXPECT_EQ(read_points(file("t.tsv", "1,-2.5,3e3\n0,1e-5,6\n")), expected);
   EXPECT_EQ(read_points(file("t.csv", "1,-2.5,3e3\n0,1e-5,6\n"), true), expected.transpose());
   EXPECT_EQ(read_points(file("t.CSV", "7")), Matrix::Constant(1, 1, 7));
   EXPECT_EQ(read_points(file("t.csv", "1e-400,1e-310\n"))(0, 0), 0.0);
+  for (const std::string tiny : {"1e-5000", "-12.5E-99999999999999999999", "0.00001e-4000"})
+    EXPECT_EQ(read_points(file("t.csv", tiny + "\n"))(0, 0), 0.0) << tiny;
+  for (const std::string huge : {"1e5000", "-0.1E+99999999999999999999"})
+    EXPECT_ERROR(read_points(file("t.csv", huge + "\n")), "out of range");
 }
 
 TEST_F(IoCsvTest, ColumnsByNameAndIndex) {
@@ -140,6 +146,74 @@ TEST_F(IoCsvTest, BadFramesAreNamedWithTheirPlace) {
                                    4)),
                "UTF-16");
   EXPECT_ERROR(read_labels(file("t.csv", "1,2\n3,4\n")), "name a column, as in");
+}
+
+TEST_F(IoCsvTest, WhatMayBeAHeaderIsNeverAPoint) {
+  const std::string years = file("t.csv", "who,2019,2020\nann,3,4\n");
+  for (const std::string left : {":0", ":-3"})
+    EXPECT_ERROR(read_points(years, false, {years + left}), "line 1 mixes names and numbers");
+  EXPECT_ERROR(read_vector(years + ":1"), "line 1 mixes names and numbers");
+  EXPECT_EQ(read_points(file("t.csv", "who,a,b\nann,3,4\n"), false, {path("t.csv:who")}),
+            (Matrix(1, 2) << 3, 4).finished());
+}
+
+TEST_F(IoCsvTest, DecimalCommasAreNamed) {
+  const std::string remedy = "write numbers with a point";
+  EXPECT_ERROR(read_points(file("t.csv", "1,5;2,5\n3;4\n")),
+               "line 1: '1,5' is not a number; " + remedy);
+  EXPECT_ERROR(read_points(file("t.tsv", "1,5\t2,5\n3\t4\n")), remedy);
+  EXPECT_ERROR(read_points(file("t.csv", "a;b\n1,5;2\n")), "'1,5' is not a number; " + remedy);
+  EXPECT_EQ(read_names(file("t.csv", "a,1;b,2\n3;4\n")).size(), 2u);
+}
+
+TEST_F(IoCsvTest, ATsvHasTabs) {
+  const std::string table = file("t.tsv", "a,b\n1.5\n2.5\n");
+  EXPECT_EQ(read_names(table), std::vector<std::string>{"a,b"});
+  EXPECT_EQ(read_points(table), (Matrix(2, 1) << 1.5, 2.5).finished());
+  EXPECT_ERROR(read_points(file("t.TSV", "a;b\n1;2\n")), "'1;2' is not a number");
+}
+
+TEST_F(IoCsvTest, LargeLabelsDoNotMerge) {
+  for (const std::string label : {"9007199254740992", "9007199254740993", "-9007199254740993"})
+    EXPECT_ERROR(read_labels(file("t.csv", "1\n" + label + "\n")), "below 2^53");
+  EXPECT_EQ(read_labels(file("t.csv", "9007199254740991\n"))[0], 9007199254740991);
+}
+
+// Ten times the file takes about ten times as long; a quadratic reader takes a hundred.
+TEST_F(IoCsvTest, TimeIsLinearInTheFile) {
+  const auto seconds = [&](const std::string& text) {
+    const std::string table = file("t.csv", text);
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        read_names(table);
+        list(table);
+        read_points(table);
+      } catch (const Error&) {
+      }
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      best = std::min(best, taken.count());
+    }
+    return best;
+  };
+  const auto times = [](std::size_t count, const std::string& part) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += part;
+    return text;
+  };
+  for (const auto& [front, part, back] : std::vector<std::array<std::string, 3>>{
+           {"\"", "\"\"", "\",b\n1,2\n"},  // quotes in a name
+           {"", "a,", "b\n"},              // names
+           {"", "1,2\n", ""},              // rows
+           {"", "\n#", ""},                // comments
+           {"\"", "\n\"\"", ""},           // a quote that is not closed
+           {"", "0,", "x\n"},              // numbers before a name
+       }) {
+    const double one = seconds(front + times(30000, part) + back);
+    const double ten = seconds(front + times(300000, part) + back);
+    EXPECT_LT(ten, 40 * one + 0.2) << part;
+  }
 }
 
 TEST_F(IoCsvTest, AWideFirstLineAndManyLinesTakeNoMemory) {

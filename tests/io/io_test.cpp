@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <limits>
 
 namespace remblai::io::test {
@@ -20,6 +21,8 @@ TEST_F(IoTest, SpecsAreSplitWhereTheFileEnds) {
   EXPECT_EQ(parse_spec("http://example.org").path, "http://example.org");
   EXPECT_EQ(read_labels(odd), labels());
   EXPECT_EQ(read_vector(plain + ":x:y"), Vector::Ones(1));
+  file("a", "no data");
+  EXPECT_EQ(parse_spec(odd + ":x").path, odd) << "a file of a known format before any other";
   EXPECT_ERROR(parse_spec(plain + ":"), "must follow the colon");
   EXPECT_ERROR(parse_spec(""), "empty");
 }
@@ -104,6 +107,24 @@ TEST_F(IoTest, WritingLeavesTheWholeFileOrNothing) {
   EXPECT_ERROR(write_npz(path("folder"), arrays), "Is a directory");
   EXPECT_ERROR(write_text("/proc/remblai.txt", "x"), "cannot write '/proc/remblai.txt'");
   EXPECT_EQ(files(), 2u) << "a temporary file was left";
+}
+
+TEST_F(IoTest, WhatTheSystemRefusedHasItsNumber) {
+  const auto code = [](const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.message().code;
+    }
+    return -1;
+  };
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_EQ(code([&] { write_text(path("folder"), "x"); }), EISDIR);
+  EXPECT_EQ(code([&] { write_text(path("nowhere/a.txt"), "x"); }), ENOENT);
+  EXPECT_EQ(code([&] { read_points(path("nothing.npy")); }), ENOENT);
+  EXPECT_EQ(code([&] { read_points(path("folder")); }), EISDIR);
+  write_text(path("a.npy"), "no array");
+  EXPECT_EQ(code([&] { read_points(path("a.npy")); }), 0);
 }
 
 TEST_F(IoTest, WrittenFilesHaveTheUsualPermissions) {

@@ -56,7 +56,7 @@ TEST_F(IoMatTest, SeveralThreadsReadVersion73AtATime) {
     std::vector<std::jthread> readers;
     for (int reader = 0; reader < 3; ++reader)
       readers.emplace_back([&] {
-        for (int loop = 0; loop < 100; ++loop) {
+        for (int loop = 0; loop < 30; ++loop) {
           for (const std::string name : {"single", "i1", "u2", "packed"})
             if (read_points(late + name) != points()) ++wrong;
           if (list(data("io_v73.mat")).size() != 2) ++wrong;
@@ -175,7 +175,7 @@ TEST_F(IoMatTest, WhatHdf5HoldsBesidesNumbersIsRefused) {
   const std::string late = data("io_v73_many.mat") + ":";
   EXPECT_ERROR(read_points(late + "empty"), "it is empty (shape 0 x 3)");
   EXPECT_ERROR(read_points(late + "huge"), "row 1, column 2 (from 1) is beyond 2^53");
-  EXPECT_ERROR(read_points(late + "promise"), "1048576 x 1048576 does not fit in a file of");
+  EXPECT_ERROR(read_points(late + "promise"), "bytes of numbers, the file holds");
 }
 
 TEST_F(IoMatTest, FiltersThatAreNotHereAreNamed) {
@@ -188,6 +188,12 @@ TEST_F(IoMatTest, FiltersThatAreNotHereAreNamed) {
   EXPECT_ERROR(read_points(path + ":packed"), "HDF5 filter 32257 ('deflate')");
   EXPECT_EQ(names(path).find("packed"), std::string::npos);
   EXPECT_EQ(read_points(path + ":single"), points());
+}
+
+// HDF5 itself crashes on some of these.
+TEST_F(IoMatTest, DamagedVersion73) {
+  for (const std::string name : {"io_v73.mat", "io_h5py.mat", "io_h5py_many.mat"})
+    EXPECT_GT(fuzz(data(name), ".mat", 60), 5) << name;
 }
 
 TEST_F(IoMatTest, TruncatedVersion73) {

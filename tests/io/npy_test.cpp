@@ -104,7 +104,8 @@ TEST_F(IoNpyTest, WrittenFilesComeBackBitForBit) {
   values(4, 4) = -std::numeric_limits<double>::max();
   write_npy(path("x.npy"), values);
   EXPECT_EQ(read_points(path("x.npy")), values);
-  const Labels whole = (Labels(3) << -(std::int64_t{1} << 53), 0, std::int64_t{1} << 53).finished();
+  const Labels whole =
+      (Labels(3) << 1 - (std::int64_t{1} << 53), 0, (std::int64_t{1} << 53) - 1).finished();
   write_npy(path("y.npy"), whole);
   EXPECT_EQ(read_labels(path("y.npy")), whole);
   EXPECT_EQ(list(path("y.npy"))[0].type, "int64");
@@ -148,6 +149,29 @@ TEST_F(IoNpzTest, WrittenArchivesComeBackAndAreEqualFiles) {
   EXPECT_EQ(files(), 2u) << "a temporary file was left";
   EXPECT_ERROR(write_npz(path("c.npz"), {}), "no array");
   EXPECT_FALSE(std::filesystem::exists(path("c.npz")));
+}
+
+TEST_F(IoNpzTest, ANameThatComesTwiceIsRefused) {
+  write_npz(path("a.npz"), {{"first", points()}, {"other", Matrix(points())}});
+  std::string bytes = bytes_of(path("a.npz"));
+  for (auto at = bytes.find("other.npy"); at != std::string::npos; at = bytes.find("other.npy"))
+    bytes.replace(at, 5, "first");
+  const std::string twice = file("twice.npz", bytes);
+  EXPECT_ERROR(read_points(twice + ":first"), "two arrays are called 'first'");
+  EXPECT_ERROR(list(twice), "two arrays are called 'first'");
+  EXPECT_ERROR(read_npz(twice), "two arrays are called 'first'");
+}
+
+TEST_F(IoNpzTest, ADamagedArrayKeepsNoOtherFromBeingRead) {
+  write_npz(path("a.npz"), {{"good", points()}, {"spoilt", Matrix(points())}});
+  std::string bytes = bytes_of(path("a.npz"));
+  const auto at = bytes.find("NUMPY", bytes.find("spoilt.npy"));
+  bytes[at] = 'X';
+  const std::string half = file("half.npz", bytes);
+  EXPECT_EQ(list(half).size(), 1u);
+  EXPECT_EQ(read_points(half + ":good"), points());
+  EXPECT_EQ(read_points(half), points());
+  EXPECT_ERROR(read_points(half + ":spoilt"), "half.npz:spoilt': it does not begin like a .npy");
 }
 
 TEST_F(IoNpzTest, AWrongChecksumIsSeen) {

@@ -9,6 +9,7 @@
 
 #include "fit/class_test_tools.h"
 #include "model/model_file_test.h"
+#include "model/same_bits.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
@@ -20,18 +21,9 @@ namespace {
 using test::class_aware;
 using test::class_problem;
 using test::contains;
+using test::expect_same_bits;
 using test::message_of;
-
 using test::nan;
-
-template <class Values>
-void expect_same_bits(const Values& a, const Values& b, const char* what) {
-  ASSERT_EQ(a.rows(), b.rows()) << what;
-  ASSERT_EQ(a.cols(), b.cols()) << what;
-  for (Index i = 0; i < a.size(); ++i)
-    ASSERT_EQ(std::bit_cast<std::uint64_t>(a.data()[i]), std::bit_cast<std::uint64_t>(b.data()[i]))
-        << what << " " << i;
-}
 
 Options with(double lambda, Preprocess preprocess = Preprocess::none) {
   Options options = class_aware();

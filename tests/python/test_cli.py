@@ -46,8 +46,8 @@ def test_both_fit_the_same_class_aware_model(program, files):
     np.save(files / "known.npy", known)
     run(program, "fit", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy",
         "--target", files / "Xt.npy", "--known-labels", files / "known.npy", "--method",
-        "class-aware", "--out", files / "cli.npz", "--threads", 1, "--quiet")
-    theirs = remblai.load(files / "cli.npz")
+        "class-aware", "--out", files / "aware.npz", "--threads", 1, "--quiet")
+    theirs = remblai.load(files / "aware.npz")
     ours = remblai.fit(Xs=Xs, ys=ys, Xt=Xt, known_labels=known, method="class-aware", threads=1)
     assert ours.options == theirs.options
     np.testing.assert_allclose(ours.classes.shares, theirs.classes.shares, rtol=1e-9)

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -195,3 +196,22 @@ def test_exact_transport():
     plan = np.zeros((len(X), len(Z)))
     plan[source, target] = amount
     np.testing.assert_allclose(plan, model.plan())
+
+
+def test_a_checkpoint_goes_on_to_the_same_model(tmp_path):
+    rng = np.random.default_rng(3)
+    Xs, Xt = rng.normal(size=(40, 4)), rng.normal(size=(30, 4)) + 0.5
+    options = {"steps": 8, "outer_tolerance": 0, "threads": 1}
+    state = tmp_path / "state.npz"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole = remblai.fit(Xs=Xs, Xt=Xt, **options)
+        remblai.fit(
+            Xs=Xs, Xt=Xt, checkpoint=state, callback=lambda told: told["step"] < 3, **options
+        )
+        assert state.exists()
+        again = remblai.fit(Xs=Xs, Xt=Xt, checkpoint=str(state), **options)
+    np.testing.assert_array_equal(again.f, whole.f)
+    np.testing.assert_array_equal(again.metric(), whole.metric())
+    with pytest.raises(ValueError, match="other data or other options"):
+        remblai.fit(Xs=Xs + 1, Xt=Xt, checkpoint=state, **options)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <mutex>
 #include <random>
 
@@ -253,6 +254,38 @@ TEST(RanksFit, OneRankThatStopsStopsAll) {
     EXPECT_EQ(model.status.outcome, Outcome::stopped);
     EXPECT_EQ(model.history.size(), 2U);
   });
+}
+
+TEST(RanksFit, ACheckpointGoesOnOnAnyNumberOfRanks) {
+  Data given = data(300, 80, 4);
+  given.options.outer_tolerance = 0;
+  const Model whole = fit_by(1, given);
+  const std::string path = testing::TempDir() + "remblai_ranks_checkpoint.npz";
+  for (const int after : {1, 2, 4}) {
+    std::remove(path.c_str());
+    run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const auto stop = [](const Progress& progress) {
+        return !progress.record || progress.step < 3;
+      };
+      fit(part_of(given.problem, *comm), options, stop, nullptr, {.path = path});
+    });
+    run_ranks(after, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const Checkpoint checkpoint{.path = path, .resume = true};
+      const Problem part = part_of(given.problem, *comm);
+      const Model model = gathered(fit(part, options, {}, nullptr, checkpoint));
+      options.lambda = 0.7;
+      EXPECT_THROW(fit(part, options, {}, nullptr, checkpoint), Error);
+      if (comm->rank() > 0) return;
+      EXPECT_EQ(model.f, whole.f) << after;
+      EXPECT_EQ(model.g, whole.g) << after;
+      EXPECT_EQ(model.history.size(), whole.history.size());
+    });
+  }
+  std::remove(path.c_str());
 }
 
 TEST(RanksFit, AModelToStartFromIsThatOfTheRank) {

@@ -1,0 +1,277 @@
+// What may be written where, and how it gets there.
+#include "outputs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+
+namespace remblai::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view aside_prefix = ".remblai-";
+constexpr const char* record = "report.json";
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& path, const std::string& cause,
+                         const char* remedy = "choose a place that can be written to") {
+  throw Error({.field = flag, .value = path + ":", .problem = literal(cause), .remedy = remedy});
+}
+
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+/// The same place, whether something is there or not; links are followed.
+bool same_place(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  const fs::path whole_a = fs::weakly_canonical(a, error), whole_b = fs::weakly_canonical(b, error);
+  return !whole_a.empty() && whole_a == whole_b;
+}
+
+bool is_input(const fs::path& path, const Inputs& inputs, std::string* which = nullptr) {
+  for (const auto& [what, file] : inputs) {
+    if (!same_place(io::parse_spec(file).path, path)) continue;
+    if (which) *which = what;
+    return true;
+  }
+  return false;
+}
+
+void refuse_input(const std::string& flag, const fs::path& path, const Inputs& inputs) {
+  std::string which;
+  if (is_input(path, inputs, &which))
+    refuse(flag, path.string(), fmt::format("that is the file of --{}", which),
+           "choose another place, so that no input is lost");
+}
+
+void refuse_taken(const std::string& flag, const fs::path& path) {
+  if (flag == "--checkpoint")
+    refuse(flag, path.string(), "something is there already",
+           "give --resume to go on from it, or --overwrite to begin anew");
+  refuse(flag, path.string(), "something is there already that no run has listed as its own",
+         "choose another place, or give --overwrite to replace it");
+}
+
+/// True for a regular file, or a link to one. A device is written into, and loses nothing.
+bool in_the_way(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_character_file(path, error);
+}
+
+/// Folders beside results whose runs no longer hold them, and files that a killed process left half
+/// written: NAME.tmp-PROCESS-SERIAL, when there is no such process and they are not new. (The
+/// process may belong to another machine.)
+void sweep(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(aside_prefix) && entry.is_directory(error)) {
+      const int held = ::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (held >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), error);
+      if (held >= 0) close(held);
+      continue;
+    }
+    const auto mark = name.rfind(".tmp-");
+    if (mark == std::string::npos || !entry.is_regular_file(error)) continue;
+    int process = 0, serial = 0;
+    const char* end = name.data() + name.size();
+    const auto first = std::from_chars(name.data() + mark + 5, end, process);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-' || process <= 0) continue;
+    const auto second = std::from_chars(first.ptr + 1, end, serial);
+    if (second.ec != std::errc() || second.ptr != end) continue;
+    const bool dead = kill(process, 0) != 0 && errno == ESRCH;
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(error);
+    if (dead && !error && age > std::chrono::minutes(10)) fs::remove(entry.path(), error);
+  }
+}
+
+void require_writable(const Output& output, const std::string& later) {
+  const fs::path file(output.path);
+  if (file.extension() != output.extension) {
+    throw Error({.field = output.flag,
+                 .value = output.path + ":",
+                 .problem = fmt::format("the result is an {} file", output.extension),
+                 .remedy = fmt::format("end its name in {}", output.extension)});
+  }
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) refuse(output.flag, output.path, "that is a folder");
+  const fs::path folder = folder_of(file);
+  if (!later.empty() && same_place(folder, later)) return;
+  if (!fs::is_directory(folder, ignored)) {
+    const bool exists = fs::exists(folder, ignored);
+    const std::string name = folder.string();
+    refuse(output.flag, output.path,
+           exists ? name + " is not a folder" : "there is no folder " + name);
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse(output.flag, output.path,
+           fmt::format("folder {}: {}", folder.string(), std::strerror(errno)));
+  }
+}
+
+/// What the report of an earlier run lists as its own: names without a path.
+std::vector<std::string> listed_in(const fs::path& report) {
+  std::error_code error;
+  if (!fs::is_regular_file(report, error)) return {};
+  std::ifstream stream(report);
+  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  std::vector<std::string> names;
+  if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) return names;
+  for (const auto& name : json["files"])
+    if (name.is_string()) names.push_back(name);
+  return names;
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void require_outputs(const std::vector<Output>& outputs, const Inputs& inputs, bool overwrite,
+                     const std::string& folder) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->path.empty()) continue;
+    require_writable(*output, folder);
+    refuse_input(output->flag, output->path, inputs);
+    for (auto other = outputs.begin(); other != output; ++other)
+      if (!other->path.empty() && same_place(other->path, output->path))
+        refuse(output->flag, output->path, "that is the file of " + other->flag,
+               "choose another place");
+    if (!overwrite && !output->ours && in_the_way(output->path))
+      refuse_taken(output->flag, output->path);
+    sweep(folder_of(output->path));
+  }
+}
+
+OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> names,
+                           const std::vector<std::string>& wanted, const Inputs& inputs,
+                           bool overwrite)
+    : path_(path), names_(std::move(names)), inputs_(inputs) {
+  const std::string flag = "--out";
+  std::error_code error;
+  for (const std::string& name : listed_in(fs::path(path) / record))
+    if (has(names_, name)) own_.push_back(name);
+  for (const std::string& name : names_) {
+    const fs::path place = fs::path(path) / name;
+    if (fs::is_directory(place, error)) refuse(flag, place.string(), "that is a folder");
+  }
+  for (const std::string& name : wanted) {
+    const fs::path place = fs::path(path) / name;
+    refuse_input(flag, place, inputs);
+    if (!overwrite && !has(own_, name) && in_the_way(place)) refuse_taken(flag, place);
+  }
+}
+
+void OutputFolder::open() {
+  std::error_code error;
+  made_ = !fs::exists(path_, error);
+  fs::path parent = fs::absolute(path_, error);
+  if (!parent.has_filename()) parent = parent.parent_path();  // "a/b/"
+  if (made_) parent = parent.parent_path();
+  for (fs::path folder = parent; !error && !fs::exists(folder, error);
+       folder = folder.parent_path()) {
+    created_.insert(created_.begin(), folder.string());
+  }
+  fs::create_directories(parent, error);
+  aside_ = (parent / (std::string(aside_prefix) + "XXXXXX")).string();
+  if (!error) sweep(parent);
+  if (error || !mkdtemp(aside_.data())) {
+    const std::string cause = error ? error.message() : std::strerror(errno);
+    aside_.clear();
+    discard();
+    refuse("--out", path_, cause);
+  }
+  lock_ = ::open(aside_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0) flock(lock_, LOCK_EX | LOCK_NB);
+}
+
+OutputFolder::~OutputFolder() {
+  discard();
+  if (lock_ >= 0) close(lock_);
+}
+
+void OutputFolder::discard() noexcept {
+  std::error_code error;
+  if (!aside_.empty()) fs::remove_all(aside_, error);
+  for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder) {
+    fs::remove(*folder, error);
+    if (error) break;  // not empty: it holds results
+  }
+}
+
+std::string OutputFolder::file(const std::string& name) const {
+  return (fs::path(aside_) / name).string();
+}
+
+std::vector<std::string> OutputFolder::written() const {
+  std::vector<std::string> written;
+  std::error_code error;
+  for (const std::string& name : names_)
+    if (fs::exists(fs::path(aside_) / name, error)) written.push_back(name);
+  return written;
+}
+
+std::vector<std::string> OutputFolder::kept() const {
+  const std::vector<std::string> files = written();
+  std::vector<std::string> kept;
+  for (const std::string& name : own_)
+    if (!has(files, name) && name != record && is_input(fs::path(path_) / name, inputs_))
+      kept.push_back(name);
+  return kept;
+}
+
+void OutputFolder::publish() {
+  std::error_code error;
+  if (made_) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    chmod(aside_.c_str(), 0777 & ~mask);
+    fs::path place(path_);
+    if (!place.has_filename()) place = place.parent_path();
+    if (rename(aside_.c_str(), place.c_str()) == 0) {
+      aside_.clear();
+      return;
+    }
+    fs::create_directory(path_, error);  // somebody made it meanwhile, unless this fails too
+  }
+  // The report comes first: with it all the others are known as ours, however far this comes.
+  std::vector<std::string> files = written(), moved;
+  std::stable_partition(files.begin(), files.end(),
+                        [](const std::string& name) { return name == record; });
+  for (const std::string& name : files) {
+    const fs::path place = fs::path(path_) / name;
+    fs::rename(fs::path(aside_) / name, place, error);
+    if (error)
+      refuse("--out", place.string(), error.message(),
+             moved.empty() ? "nothing in the folder was changed"
+                           : literal(fmt::format("of this run the folder has {} only",
+                                                 fmt::join(moved, ", ")))
+                                 .c_str());
+    moved.push_back(name);
+  }
+  for (const std::string& name : own_) {
+    const fs::path place = fs::path(path_) / name;
+    if (!has(files, name) && !is_input(place, inputs_)) fs::remove(place, error);
+  }
+}
+
+}  // namespace remblai::cli

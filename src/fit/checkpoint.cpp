@@ -1,0 +1,204 @@
+// Checkpoints as .npz files, written by the one writer: aside, brought to the disk, then renamed.
+#include "fit/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "remblai/error.h"
+#include "remblai/io.h"
+#include "remblai/version.h"
+#include "report/json.h"
+
+namespace remblai {
+namespace {
+
+constexpr std::int64_t checkpoint_version = 1;
+
+/// FNV-1a, of 64 bits: against mistakes, not against malice.
+class Hash {
+ public:
+  void add(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < size; ++i) value_ = (value_ ^ bytes[i]) * 0x100000001b3ULL;
+  }
+  template <class Array>
+  void add(const Array& array) {
+    const Index sizes[2] = {array.rows(), array.cols()};
+    add(sizes, sizeof sizes);
+    add(array.data(), static_cast<std::size_t>(array.size()) * sizeof(*array.data()));
+  }
+  std::string text() const { return fmt::format("{:016x}", value_); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+/// Calls visit(name, array) for every array of a state; for writing and for reading.
+template <class State, class Visitor>
+void for_each_state_array(State& state, Visitor&& visit) {
+  visit("moment", state.moment);
+  visit("distances", state.distances);
+  visit("g", state.g);
+  visit("learner_moment", state.learner.used);
+  visit("learner_moved", state.learner.moved);
+  visit("learner_points", state.learner.x);
+  if (!state.classes) return;
+  visit("class_explained", state.classes->explained);
+  visit("class_moved", state.classes->moved);
+  visit("class_discrepancies", state.classes->discrepancies);
+}
+
+/// The numbers, in one array; for writing and for reading.
+template <class State, class Visitor>
+void for_each_state_number(State& state, Visitor&& visit) {
+  visit(state.best);
+  visit(state.learner.accelerate);
+  visit(state.learner.taken_back);
+  if (!state.classes) return;
+  visit(state.classes->translated);
+  visit(state.classes->cautious);
+  visit(state.classes->left_out);
+  visit(state.classes->reliability);
+}
+
+std::string memory_name(const char* what, std::size_t place) {
+  return fmt::format("memory_{}_{}", what, place);
+}
+
+}  // namespace
+
+std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options) {
+  Hash hash;
+  for (const Domain* domain : {&problem.source, &problem.target}) {
+    hash.add(domain->points);
+    hash.add(domain->weights);
+    hash.add(domain->labels);
+  }
+  hash.add(known_labels);
+  Json json = options_json(options);
+  const Resources resources;
+  for_each_option(resources, [&](const char* name, const auto&, const char*) { json.erase(name); });
+  const std::string text = json.dump() + std::string(version());
+  hash.add(text.data(), text.size());
+  for_each_option(options, [&](const char*, const auto& field, const char*) {
+    if constexpr (requires { field.matrix(); }) hash.add(field.matrix());
+  });
+  return hash.text();
+}
+
+CheckpointFile::CheckpointFile(const Checkpoint& settings, std::string fingerprint)
+    : settings_(settings), fingerprint_(std::move(fingerprint)) {}
+
+std::optional<RunState> CheckpointFile::load() {
+  std::error_code ignored;
+  if (!settings_.resume || !std::filesystem::exists(settings_.path, ignored)) return {};
+  const auto refuse = [&](const std::string& problem, const std::string& remedy) {
+    throw Error({.field = "checkpoint",
+                 .value = settings_.path + ":",
+                 .problem = problem,
+                 .remedy = remedy});
+  };
+  const auto arrays = io::read_npz(settings_.path);
+  const auto find = [&](const std::string& name) -> const Matrix& {
+    const auto found = arrays.find(name);
+    if (found == arrays.end())
+      refuse("it is no checkpoint, or a damaged one", "remove it, or name another file");
+    return found->second.values;
+  };
+  const auto text = [&](const std::string& name) {
+    std::string bytes;
+    for (const double byte : find(name).reshaped()) bytes += static_cast<char>(byte);
+    return bytes;
+  };
+  if (find("checkpoint_version").size() != 1 ||
+      find("checkpoint_version")(0, 0) != checkpoint_version)
+    refuse("it was written by another version", "remove it, or name another file");
+  if (text("fingerprint") != fingerprint_)
+    refuse("it belongs to other data or other options", "give the same, or name another file");
+  RunState state;
+  try {
+    state.history = history_from(Json::parse(text("history")));
+  } catch (const Json::exception&) {
+    refuse("its history is damaged", "remove it, or name another file");
+  }
+  if (arrays.contains("class_moved")) state.classes.emplace();
+  for_each_state_array(state, [&](const char* name, auto& array) {
+    const Matrix& values = find(name);
+    using Array = std::remove_cvref_t<decltype(array)>;
+    if constexpr (std::is_same_v<Array, Matrix>)
+      array = values;
+    else
+      array = values.reshaped<Eigen::RowMajor>();
+  });
+  const Matrix& numbers = find("numbers");
+  Index place = 0;
+  for_each_state_number(state, [&](auto& number) {
+    if (place >= numbers.size())
+      refuse("its numbers are damaged", "remove it, or name another file");
+    number = static_cast<std::remove_cvref_t<decltype(number)>>(numbers.reshaped()[place++]);
+  });
+  for (std::size_t i = 0; arrays.contains(memory_name("value", i)); ++i) {
+    state.learner.values.emplace_back(find(memory_name("value", i)).reshaped<Eigen::RowMajor>());
+    state.learner.residuals.emplace_back(
+        find(memory_name("residual", i)).reshaped<Eigen::RowMajor>());
+  }
+  last_ = state;
+  return state;
+}
+
+double CheckpointFile::age() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - written_).count();
+}
+
+void CheckpointFile::save(RunState state) {
+  // Before the first plan there are no potentials but those that an earlier run had reached in it.
+  if (state.g.size() == 0) state.g = std::move(last_.g);
+  last_ = std::move(state);
+  fresh_ = true;
+  if (!begun_ || age() >= settings_.pause) write();
+}
+
+void CheckpointFile::flush() {
+  if (fresh_) write();
+}
+
+bool CheckpointFile::due() const {
+  return age() >= settings_.interval;
+}
+
+void CheckpointFile::save_potentials(const Vector& g) {
+  if (!g.allFinite()) return;
+  last_.g = g;
+  write();
+}
+
+void CheckpointFile::write() {
+  const RunState& state = last_;
+  begun_ = true;
+  fresh_ = false;
+  written_ = std::chrono::steady_clock::now();
+  std::map<std::string, io::Value> arrays;
+  arrays["checkpoint_version"] = Labels(Labels::Constant(1, checkpoint_version));
+  arrays["fingerprint"] = fingerprint_;
+  arrays["history"] = history_json(state.history).dump();
+  for_each_state_array(state, [&](const char* name, const auto& array) { arrays[name] = array; });
+  std::vector<double> numbers;
+  for_each_state_number(state,
+                        [&](auto number) { numbers.push_back(static_cast<double>(number)); });
+  arrays["numbers"] = Vector(Eigen::Map<const Vector>(numbers.data(), std::ssize(numbers)));
+  for (std::size_t i = 0; i < state.learner.values.size(); ++i) {
+    arrays[memory_name("value", i)] = state.learner.values[i];
+    arrays[memory_name("residual", i)] = state.learner.residuals[i];
+  }
+  try {
+    io::write_npz(settings_.path, arrays);
+  } catch (const Error& error) {
+    if (!std::exchange(told_, true) && settings_.warn) settings_.warn(error.message());
+  }
+}
+
+}  // namespace remblai

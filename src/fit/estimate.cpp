@@ -1,0 +1,137 @@
+// Sizes into bytes and seconds. Counts of copies and operations are those of the code that runs.
+#include "remblai/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/linalg.h"
+#include "base/memory.h"
+#include "remblai/error.h"
+#include "remblai/threads.h"
+#include "remblai/transport.h"
+
+namespace remblai {
+namespace {
+
+struct Sizes {
+  double m, n, d, rank, pairs;
+};
+
+Sizes sizes_of(const Problem& problem) {
+  const auto m = static_cast<double>(problem.source.size());
+  const auto n = static_cast<double>(problem.target.size());
+  const auto d = static_cast<double>(problem.source.dimension());
+  return {m, n, d, std::min(d, m + n), m * n};
+}
+
+double entry_bytes(const Options& options) {
+  return options.resources.precision == Precision::float32 ? 4 : 8;
+}
+
+/// Costs, plan and a copy of it in float, while they fit the budget.
+bool keeps_pairs(const Sizes& sizes, const Options& options, double free) {
+  const double budget = options.resources.memory > 0 ? options.resources.memory_bytes() : free / 2;
+  return (2 * entry_bytes(options) + 4) * sizes.pairs <= budget;
+}
+
+/// Points as given, preprocessed, in the coordinates of the span and embedded; matrices of the
+/// metric step; the pairs, if they are kept; systems of the classifiers.
+double bytes_of(const Sizes& sizes, const Options& options, bool stored) {
+  const double points = 4 * 8 * (sizes.m + sizes.n) * sizes.d;
+  const double metric =
+      options.metric == MetricChoice::learned ? 8 * 8 * sizes.rank * sizes.rank : 0;
+  const double exact = options.lambda == 0 ? 80 * sizes.pairs : 0;
+  const double pairs = stored ? (2 * entry_bytes(options) + 4) * sizes.pairs : 0;
+  const double most = options.classes.landmarks;
+  const double support = std::min(sizes.m + sizes.n, most);
+  const double systems = options.method == Method::class_aware ? 4 * 8 * support * support : 0;
+  return points + metric + exact + pairs + systems;
+}
+
+Matrix some_points(const Matrix& points, Index most) {
+  return points.topRows(std::min(points.rows(), most));
+}
+
+/// Seconds of one pass for each pair, from a tile that is treated as the whole will be.
+double seconds_of_a_pair(const Problem& problem, const Options& options, bool stored) {
+  constexpr Index tile = 768;
+  const Matrix x = some_points(problem.source.points, tile);
+  const Matrix z = some_points(problem.target.points, tile);
+  Resources resources = options.resources;
+  resources.device = Device::cpu;
+  if (!stored) resources.memory = 1e-3;
+  Transport transport(Vector::Constant(x.rows(), 1 / static_cast<double>(x.rows())),
+                      Vector::Constant(z.rows(), 1 / static_cast<double>(z.rows())), resources);
+  transport.set_points(x, z);
+  const double spread = (x.rowwise() - x.colwise().mean()).rowwise().squaredNorm().mean() +
+                        (z.rowwise() - z.colwise().mean()).rowwise().squaredNorm().mean();
+  TransportOptions solve;
+  solve.solver = SolverChoice::sinkhorn;
+  solve.tolerance = 1e-300;
+  solve.max_passes = 12;
+  const auto start = std::chrono::steady_clock::now();
+  const TransportResult result = transport.solve(spread > 0 ? 0.1 * spread : 1, solve);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  return taken.count() / std::max(1, result.passes) / static_cast<double>(x.rows() * z.rows());
+}
+
+/// Seconds of a multiplication and an addition in a product of matrices.
+double seconds_of_an_operation() {
+  constexpr Index size = 384;
+  const Matrix a = Matrix::Constant(size, size, 0.5);
+  const auto start = std::chrono::steady_clock::now();
+  const Matrix product = linalg::multiply(a, a);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  return taken.count() / std::pow(static_cast<double>(size), 3) * (product(0, 0) > 0 ? 1 : 2);
+}
+
+}  // namespace
+
+Estimate estimate(const Problem& problem, const Options& asked) {
+  const Options options = asked.resolved();
+  options.validate();
+  problem.source.validate("source");
+  problem.target.validate("target");
+  const linalg::Threads scope(thread_count(options.resources.threads));
+  const Sizes sizes = sizes_of(problem);
+  Estimate out;
+  out.available = available_memory();
+  out.stored = keeps_pairs(sizes, options, out.available);
+  out.memory = bytes_of(sizes, options, out.stored);
+  out.pass_seconds = sizes.pairs * seconds_of_a_pair(problem, options, out.stored);
+  // About as many as benchmarks show between lambda = 1 and 0.001 times the mean cost.
+  const double lambda = options.lambda_unit == Unit::relative ? options.lambda : 0.05;
+  out.passes = static_cast<int>(20 + 4 / std::max(lambda, 1e-3));
+  const bool learns = options.metric == MetricChoice::learned;
+  const bool classes = options.method == Method::class_aware;
+  out.steps = learns || classes ? options.steps : 1;
+  const double operation = seconds_of_an_operation();
+  const double support =
+      std::min(sizes.m + sizes.n, static_cast<double>(options.classes.landmarks));
+  // An eigen-decomposition and products; three systems, with their candidates.
+  const double metric = learns ? 15 * std::pow(sizes.rank, 3) + sizes.pairs * sizes.rank : 0;
+  const double systems =
+      classes ? 6 * (std::pow(support, 3) + (sizes.m + sizes.n) * support * support) : 0;
+  out.step_seconds = out.passes * out.pass_seconds + operation * (metric + systems);
+  return out;
+}
+
+void require_reach(const Problem& problem, const Options& asked) {
+  const Options options = asked.resolved();
+  const Sizes sizes = sizes_of(problem);
+  const double free = available_memory();
+  const double needed = bytes_of(sizes, options, keeps_pairs(sizes, options, free));
+  if (needed <= free) return;
+  const bool exact = options.lambda == 0;
+  throw Error({.field = "source and target",
+               .value = fmt::format("{} x {} points of {} coordinates", sizes.m, sizes.n, sizes.d),
+               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free", needed / 0x1p30,
+                                      free / 0x1p30),
+               .remedy = exact ? "give a positive $lambda, fewer points or fewer features"
+                               : "give fewer points, fewer features or a smaller $memory"});
+}
+
+}  // namespace remblai

@@ -1,0 +1,174 @@
+// The one writer of files: a temporary file beside the place, brought to the disk, then renamed.
+// What stands at the place is never harmed: links are followed, permissions stay.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "io/formats.h"
+#include "remblai/error.h"
+
+namespace remblai::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void write_failed(const std::string& path, int code) {
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const bool no_folder = code == ENOENT || code == ENOTDIR;
+  const bool full = code == ENOSPC || code == EDQUOT;
+  cannot_write(path,
+               no_folder ? fmt::format("there is no folder '{}'", folder)
+               : full    ? fmt::format("{}; nothing was changed there", std::strerror(code))
+                         : std::string(std::strerror(code)),
+               code);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int value() const { return value_; }
+  bool close() { return ::close(std::exchange(value_, -1)) == 0; }
+
+ private:
+  int value_;
+};
+
+/// Removes its file at the end, unless that has another name by then.
+class Temporary {
+ public:
+  Temporary(const std::string& beside, const std::string& path) {
+    static std::atomic<unsigned> serial{0};
+    name_ = fmt::format("{}.tmp-{}-{}", beside, ::getpid(), serial++);
+    const int made = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (made < 0 || ::close(made) != 0) write_failed(path, errno);
+  }
+  ~Temporary() { ::unlink(name_.c_str()); }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+/// Where a chain of symbolic links ends, whether something is there or not.
+std::string end_of_links(const std::string& path) {
+  constexpr int longest = 40;
+  fs::path place(path);
+  std::error_code code;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(place, code)); ++links) {
+    if (links == longest) write_failed(path, ELOOP);
+    const fs::path target = fs::read_symlink(place, code);
+    if (code) write_failed(path, code.value());
+    place = target.is_absolute() ? target : place.parent_path() / target;
+  }
+  return place.string();
+}
+
+void write_all(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(file, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) write_failed(path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+/// A device takes the bytes as they come; a name cannot be given to it.
+void write_device(const std::string& path, const std::function<void(const std::string&)>& write) {
+  const Temporary temporary((fs::temp_directory_path() / "remblai").string(), path);
+  write(temporary.name());
+  const Descriptor from(::open(temporary.name().c_str(), O_RDONLY | O_CLOEXEC));
+  Descriptor to(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (from.value() < 0 || to.value() < 0) write_failed(path, errno);
+  std::vector<char> buffer(std::size_t{1} << 16);
+  while (true) {
+    const ssize_t got = ::read(from.value(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) write_failed(path, errno);
+    if (got == 0) break;
+    write_all(to.value(), {buffer.data(), static_cast<std::size_t>(got)}, path);
+  }
+  if (!to.close()) write_failed(path, errno);
+}
+
+void require_replaceable(const struct stat& about, const std::string& path) {
+  if (S_ISDIR(about.st_mode)) write_failed(path, EISDIR);
+  if (!S_ISREG(about.st_mode)) {
+    const char* what = S_ISFIFO(about.st_mode)   ? "a pipe"
+                       : S_ISSOCK(about.st_mode) ? "a socket"
+                                                 : "a disk";
+    cannot_write(path, fmt::format("it is {}, not a regular file", what), EINVAL);
+  }
+  if (about.st_nlink > 1)
+    cannot_write(path,
+                 fmt::format("the file has {} names (hard links), and the others would keep "
+                             "the old content; remove this name first, or choose another",
+                             about.st_nlink),
+                 EINVAL);
+  if (::access(path.c_str(), W_OK) != 0) write_failed(path, errno);
+}
+
+/// After a crash the name is there only when its folder has reached the disk too. Some file systems
+/// know nothing of that.
+void sync_folder(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  const Descriptor opened(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.value() >= 0) ::fsync(opened.value());
+}
+
+}  // namespace
+
+void cannot_write(const std::string& path, const std::string& message, int code) {
+  throw Error({.value = fmt::format("cannot write '{}':", path),
+               .problem = literal(message),
+               .code = code});
+}
+
+void write_atomically(const std::string& path,
+                      const std::function<void(const std::string&)>& write) {
+  if (path.empty()) cannot_write(path, "the name of the file is empty");
+  const std::string place = end_of_links(path);
+  struct stat about {};
+  const bool there = ::stat(place.c_str(), &about) == 0;
+  if (there && S_ISCHR(about.st_mode)) return write_device(path, write);
+  if (there) require_replaceable(about, path);
+
+  const Temporary temporary(place, path);
+  write(temporary.name());
+  const Descriptor file(::open(temporary.name().c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.value() < 0) write_failed(path, errno);
+  if (there) {
+    // The owner stays where the system lets it; what is shared with a group stays shared.
+    [[maybe_unused]] const int ignored = ::fchown(file.value(), about.st_uid, about.st_gid);
+    if (::fchmod(file.value(), about.st_mode & 07777) != 0) write_failed(path, errno);
+  }
+  if (::fsync(file.value()) != 0) write_failed(path, errno);
+  if (::rename(temporary.name().c_str(), place.c_str()) != 0) write_failed(path, errno);
+  sync_folder(place);
+}
+
+void write_bytes(const std::string& path, const std::vector<std::string_view>& pieces) {
+  write_atomically(path, [&](const std::string& temporary) {
+    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (file.value() < 0) write_failed(path, errno);
+    for (const std::string_view piece : pieces) write_all(file.value(), piece, path);
+    if (!file.close()) write_failed(path, errno);
+  });
+}
+
+}  // namespace remblai::io

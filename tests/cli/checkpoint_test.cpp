@@ -1,0 +1,87 @@
+// Runs that are killed go on from their checkpoint; what a fit takes is said beforehand.
+#include <signal.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "harness.h"
+#include "remblai/io.h"
+#include "remblai/model_io.h"
+
+namespace remblai::cli_test {
+namespace {
+
+class Kept : public Cli {
+ protected:
+  void write_clouds(Index count) const {
+    std::mt19937_64 generator(3);
+    std::normal_distribution<double> normal;
+    for (const char* name : {"source.npy", "target.npy"}) {
+      Matrix points(count, 20);
+      for (double& value : points.reshaped()) value = normal(generator);
+      io::write_npy(at(name), points);
+    }
+  }
+
+  Words fit_into(const std::string& out) const {
+    return {"fit",   "--source", at("source.npy"),    "--target", at("target.npy"),
+            "--out", at(out),    "--outer-tolerance", "0",        "--threads",
+            "1"};
+  }
+};
+
+TEST_F(Kept, KilledAtRandomMomentsItEndsInTheSameModel) {
+  write_clouds(150);
+  const Words many{"--steps", "1500", "--inner", "tight"};
+  ASSERT_EQ(run(fit_into("whole.npz") + many).code, 3);
+  const Words kept{"--checkpoint", at("state.npz"), "--resume"};
+  std::mt19937 random(11);
+  for (int kill = 0; kill < 4; ++kill) {
+    Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + many + kept);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200 + random() % 1500));
+    process.send(SIGKILL);
+    const Finished result = process.wait();
+    if (result.code == 3) break;  // it was faster
+    EXPECT_EQ(result.code, 128 + SIGKILL);
+    EXPECT_FALSE(exists(at("model.npz")));
+  }
+  if (!exists(at("model.npz"))) {
+    const Finished result = run(fit_into("model.npz") + many + kept);
+    ASSERT_EQ(result.code, 3) << result.err;
+  }
+  EXPECT_FALSE(exists(at("state.npz"))) << "the model is there, its checkpoint is not needed";
+  const Model whole = load(at("whole.npz")), model = load(at("model.npz"));
+  EXPECT_EQ(model.f, whole.f);
+  EXPECT_EQ(model.metric.factor, whole.metric.factor);
+  EXPECT_EQ(model.history.size(), whole.history.size());
+}
+
+TEST_F(Kept, CtrlCKeepsTheCheckpoint) {
+  write_clouds(100);
+  const Words endless{"--steps", "1000000", "--inner", "tight"};
+  Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + endless +
+                  Words{"--checkpoint", at("state.npz")});
+  while (!exists(at("state.npz"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+  EXPECT_TRUE(exists(at("state.npz")));
+  expect_refused(fit_into("other.npz") + Words{"--checkpoint", at("state.npz")},
+                 {"--checkpoint", "--resume", "--overwrite"});
+  expect_refused(fit_into("other.npz") + Words{"--checkpoint", at("state.npz"), "--resume"},
+                 {"checkpoint", "other data or other options"});
+  expect_refused(fit_into("other.npz") + Words{"--resume"}, {"--resume", "--checkpoint"});
+  expect_refused(fit_into("other.npz") + Words{"--checkpoint", at("source.npy")}, {".npz"});
+}
+
+TEST_F(Kept, ADryRunWritesNothing) {
+  write_clouds(100);
+  const Finished result = run(fit_into("model.npz") + Words{"--dry-run"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* part : {"memory ", "one pass ", "one step ", "the whole fit "})
+    EXPECT_NE(result.out.find(part), std::string::npos) << result.out;
+  EXPECT_EQ(names_in(folder_), (Words{"source.npy", "target.npy"}));
+}
+
+}  // namespace
+}  // namespace remblai::cli_test

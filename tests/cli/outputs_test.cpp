@@ -1,0 +1,112 @@
+// What outputs may replace: never an input, and nothing that is not ours without being told to.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "harness.h"
+#include "remblai/io.h"
+
+namespace remblai::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class OutputRule : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write_small_data();
+  }
+
+  Words fit_into(const std::string& out) const {
+    return {"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out", out};
+  }
+};
+
+TEST_F(OutputRule, NoInputIsEverReplaced) {
+  ASSERT_EQ(run(fit_into(at("model.npz"))).code, 0);
+  const std::string model = read(at("model.npz")), target = read(at("target.npy"));
+  fs::create_symlink("target.npy", at("link.npy"));
+  fs::create_hard_link(at("target.npy"), at("twin.npy"));
+  for (const std::string out : {"target.npy", "link.npy", "twin.npy", "./target.npy"})
+    expect_refused({"map", "--model", at("model.npz"), "--points", at("target.npy"), "--out",
+                    at(out), "--overwrite"},
+                   {"--out", out, "that is the file of --points"});
+  io::write_npz(at("data.npz"), {{"x", io::read_points(at("source.npy"))},
+                                 {"y", io::read_points(at("target.npy"))}});
+  expect_refused({"fit", "--source", at("data.npz:x"), "--target", at("data.npz:y"), "--out",
+                  at("data.npz"), "--overwrite"},
+                 {"--out", "that is the file of --source"});
+  write(at("cost.npz"), read(at("data.npz")));
+  expect_refused({"bench", "transport", "--cost", at("cost.npz:x"), "--lambda", "1", "--out",
+                  at("cost.npz"), "--overwrite"},
+                 {"that is the file of --cost"});
+  EXPECT_EQ(read(at("model.npz")), model);
+  EXPECT_EQ(read(at("target.npy")), target);
+}
+
+TEST_F(OutputRule, WhatIsThereIsReplacedWhenToldTo) {
+  write(at("model.npz"), "mine");
+  expect_refused(fit_into(at("model.npz")), {"--out", "something is there already", "--overwrite"});
+  EXPECT_EQ(read(at("model.npz")), "mine");
+  EXPECT_EQ(run(fit_into(at("model.npz")) + Words{"--overwrite"}).code, 0);
+  EXPECT_NE(read(at("model.npz")), "mine");
+}
+
+TEST_F(OutputRule, AFolderKeepsWhatNoRunListed) {
+  fs::create_directory(at("out"));
+  write(at("out/metric.npy"), "mine");
+  write(at("out/labels.npy"), "mine too");
+  expect_refused(small_adapt(), {"--out", "labels.npy", "--overwrite"});
+  EXPECT_EQ(names_in(at("out")), (Words{"labels.npy", "metric.npy"}));
+  fs::remove(at("out/labels.npy"));
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  EXPECT_EQ(read(at("out/metric.npy")), "mine");
+  ASSERT_EQ(run(small_adapt()).code, 0) << "its own results are replaced";
+  EXPECT_EQ(read(at("out/metric.npy")), "mine") << "it was not in report.json";
+  expect_refused(small_adapt() + Words{"--save-metric"}, {"metric.npy", "--overwrite"});
+  ASSERT_EQ(run(small_adapt() + Words{"--save-metric", "--overwrite"}).code, 0);
+  EXPECT_EQ(json::parse(read(at("out/report.json")))["files"],
+            json({"model.npz", "mapped.npy", "labels.npy", "metric.npy", "report.json"}));
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  EXPECT_FALSE(exists(at("out/metric.npy"))) << "it was ours by then";
+}
+
+TEST_F(OutputRule, AFolderOfInputsIsSafe) {
+  fs::create_directory(at("out"));
+  fs::rename(at("source.npy"), at("out/mapped.npy"));
+  Words words = small_adapt() + Words{"--overwrite"};
+  words[2] = at("out/mapped.npy");
+  expect_refused(words, {"--out", "mapped.npy", "that is the file of --source"});
+  EXPECT_EQ(names_in(at("out")), Words{"mapped.npy"});
+}
+
+TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
+  for (const char* name : {".remblai-dead", ".remblai-living"}) {
+    fs::create_directory(at(name));
+    write(at(name) + "/model.npz", "half");
+  }
+  const int held = open(at(".remblai-living").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const std::string& name :
+       {std::string("model.npz.tmp-999999999-0"),
+        "model.npz.tmp-" + std::to_string(getpid()) + "-0", std::string("notes.tmp-x")}) {
+    write(at(name), "half");
+    fs::last_write_time(at(name), old);
+  }
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  ASSERT_EQ(run(fit_into(at("model.npz"))).code, 0);
+  close(held);
+  EXPECT_FALSE(exists(at(".remblai-dead")));
+  EXPECT_TRUE(exists(at(".remblai-living")));
+  EXPECT_FALSE(exists(at("model.npz.tmp-999999999-0")));
+  EXPECT_TRUE(exists(at("model.npz.tmp-" + std::to_string(getpid()) + "-0")));
+  EXPECT_TRUE(exists(at("notes.tmp-x")));
+}
+
+}  // namespace
+}  // namespace remblai::cli_test

@@ -1,0 +1,114 @@
+// Standard streams that are closed, full or gone, and text from files on a terminal.
+#include <signal.h>
+
+#include "harness.h"
+#include "remblai/io.h"
+#include "remblai/model_io.h"
+
+namespace remblai::cli_test {
+namespace {
+
+class Streams : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write_small_data();
+  }
+
+  std::string line(const Words& words) const {
+    std::string text = REMBLAI_BINARY;
+    for (const std::string& word : words) text += " '" + word + "'";
+    return text;
+  }
+};
+
+TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
+  const Words some{"--steps", "1"};  // not converged: something is said on standard error
+  for (const auto& [redirection, code] : std::map<std::string, int>{{"2>&-", 3},
+                                                                    {"2>/dev/full", 3},
+                                                                    {">&-", 2},
+                                                                    {">/dev/full", 2},
+                                                                    {">&- 2>&-", 2},
+                                                                    {"<&- >&- 2>&-", 2}}) {
+    const std::string model = at("model.npz");
+    const Finished result =
+        shell(line(Words{"fit", "--source", at("source.npy"), "--target", at("target.npy"),
+                         "--method", "paper", "--out", model, "--overwrite"} +
+                   some) +
+              " " + redirection);
+    EXPECT_EQ(result.code, code) << redirection << result.err;
+    EXPECT_EQ(load(model).source.size(), 40) << redirection;
+    std::remove(model.c_str());
+  }
+  EXPECT_EQ(shell(line({"info", at("source.npy")}) + " | true; echo ${PIPESTATUS[0]}").err, "");
+  EXPECT_EQ(shell(line({"info", at("gone.npy")}) + " 2>&-").code, 2);
+}
+
+TEST_F(Streams, AHangUpWritesWhatIsThere) {
+  const Words endless{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
+  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless + Words{"--method", "paper"},
+                  {{"TERM", "xterm"}}, true);
+  process.wait_for(" left");
+  process.send(SIGHUP);
+  const Finished result = process.wait();
+  EXPECT_EQ(result.code, 130) << result.err;
+  EXPECT_NE(result.err.find("the end of its terminal"), std::string::npos) << result.err;
+  EXPECT_TRUE(exists(at("out/model.npz")));
+}
+
+TEST_F(Streams, ADumbTerminalGetsNoLivingLines) {
+  Process process(Words{REMBLAI_BINARY, "fit", "--source", at("source.npy"), "--target",
+                        at("gone.npy"), "--out", at("model.npz")},
+                  {{"TERM", "dumb"}}, true);
+  const Finished result = process.wait();
+  EXPECT_EQ(result.err.find('\033'), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("error: "), std::string::npos) << result.err;
+}
+
+TEST_F(Streams, TextFromFilesIsEscaped) {
+  const std::string evil = "\033[2J\033]0;x\007";
+  const std::string plain(evil.size(), 'x');
+  io::write_npz(at("evil.npz"),
+                {{plain, Vector(Vector::Constant(1, NAN))}, {"b", Vector(Vector::Ones(2))}});
+  std::string bytes = read(at("evil.npz"));
+  for (auto place = bytes.find(plain); place != std::string::npos; place = bytes.find(plain))
+    bytes.replace(place, plain.size(), evil);
+  write(at("evil.npz"), bytes);
+  write(at("evil.csv"), "a," + evil + "\n1,x\n");
+  for (const Words& words :
+       {Words{"info", at("evil.npz")}, Words{"info", at("evil.npz:nothing")},
+        Words{"info", at("evil.npz:" + evil)}, Words{"info", at("evil.csv")},
+        Words{"fit", "--source", at("evil.csv"), "--target", at("evil.npz"), "--out", at("m.npz")},
+        Words{"fit", "--source", at("evil.npz"), "--target", at("evil.npz:" + evil), "--out",
+              at("m.npz")}}) {
+    const Finished result = run(words);
+    EXPECT_EQ((result.out + result.err).find('\033'), std::string::npos)
+        << result.out << result.err;
+  }
+}
+
+TEST_F(Streams, NamesThatBeginWithADash) {
+  io::write_npy(at("-x.npy"), Matrix(Matrix::Ones(2, 2)));
+  const std::string here = "cd '" + folder_ + "' && ";
+  EXPECT_EQ(shell(here + line({"info", "--", "-x.npy"})).code, 0);
+  EXPECT_EQ(shell(here + line({"info", "--", "-x.npy", "--help"})).code, 2);
+  EXPECT_NE(
+      shell(here + line({"fit", "--source", "-y.npy", "--target", "-x.npy", "--out", "m.npz"}))
+          .err.find("'-y.npy': no such file"),
+      std::string::npos);
+  expect_refused({"fit", "--source", "--target", "x"}, {"--source", "needs a value"});
+}
+
+TEST_F(Streams, OneArrayIsDescribedThoughAnotherIsDamaged) {
+  io::write_npz(at("a.npz"),
+                {{"good", Vector(Vector::Ones(3))}, {"spoilt", Vector(Vector::Ones(3))}});
+  std::string bytes = read(at("a.npz"));
+  bytes[bytes.find("NUMPY", bytes.find("spoilt"))] = 'X';
+  write(at("a.npz"), bytes);
+  EXPECT_EQ(run({"info", at("a.npz:good")}).code, 0);
+  const Finished all = run({"info", at("a.npz")});
+  EXPECT_EQ(all.code, 0) << all.err;
+}
+
+}  // namespace
+}  // namespace remblai::cli_test

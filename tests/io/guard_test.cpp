@@ -1,0 +1,60 @@
+// Work in a child process: what it returns and throws, and what becomes of a crash, a hang and
+// greed.
+#include "io/guard.h"
+
+#include <sched.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "io/formats.h"
+#include "io/io_test_tools.h"
+
+namespace remblai::io::test {
+namespace {
+
+const Limits small{.file_size = 1000, .most_reply = 1 << 20};
+
+TEST(Guard, RepliesAndErrorsComeBack) {
+  const std::string reply = in_child("x", small, [] {
+    Packed packed;
+    packed.add(7);
+    packed.add("seven");
+    packed.add(std::vector<Index>{-1, 2});
+    return packed.take();
+  });
+  Unpacked unpacked(reply, "x");
+  EXPECT_EQ(unpacked.number(), 7u);
+  EXPECT_EQ(unpacked.text(), "seven");
+  EXPECT_EQ(unpacked.numbers(), (std::vector<Index>{-1, 2}));
+  EXPECT_TRUE(unpacked.empty());
+  EXPECT_ERROR(unpacked.number(), "damaged");
+  EXPECT_ERROR(in_child("x", small, []() -> std::string { cannot_read("y", "$ridge is no name"); }),
+               "cannot read 'y': $ridge is no name");
+}
+
+TEST(Guard, ACrashIsAnError) {
+  EXPECT_ERROR(in_child("x", small,
+                        []() -> std::string {
+                          std::raise(SIGSEGV);
+                          return "";
+                        }),
+               "cannot read 'x': reading it crashed (signal 11); the file is truncated or damaged");
+  EXPECT_ERROR(in_child("x", small, []() -> std::string { std::abort(); }), "crashed (signal 6)");
+  EXPECT_ERROR(in_child("x", small, []() -> std::string { std::_Exit(0); }), "failed");
+}
+
+TEST(Guard, ALongReplyIsCutOff) {
+  EXPECT_ERROR(in_child("x", small, [] { return std::string(2 << 20, 'x'); }), "damaged");
+}
+
+TEST(Guard, SlowAHangIsAnError) {
+  EXPECT_ERROR(in_child("x", small,
+                        []() -> std::string {
+                          while (true) ::sched_yield();
+                        }),
+               "takes too long");
+}
+
+}  // namespace
+}  // namespace remblai::io::test
