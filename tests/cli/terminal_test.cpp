@@ -45,8 +45,8 @@ TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
 }
 
 TEST_F(Streams, AHangUpWritesWhatIsThere) {
-  const Words endless{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
-  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless + Words{"--method", "paper"},
+  const Words without_end{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
+  Process process(Words{REMBLAI_BINARY} + small_adapt() + without_end + Words{"--method", "paper"},
                   {{"TERM", "xterm"}}, true);
   process.wait_for(" left");
   process.send(SIGHUP);
