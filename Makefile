@@ -4,12 +4,13 @@ PREFIX ?= /usr/local
 SOURCES = find $(wildcard include src cli experiments python tests bench examples) -name '*.h' -o -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help packages all-packages build dev tsan demo test fuzz python docs bench format format-check install clean
+.PHONY: help packages all-packages build dev tsan demo test fuzz python wheel docs bench format format-check install clean
 
 help:
 	@echo "make demo          build, then run the method on the embedded digits"
 	@echo "make test          check formatting, run every test, and the fast ones under sanitizers"
 	@echo "make python        build the wheel, install it into a new environment and test it there"
+	@echo "make wheel         a wheel for other machines, in dist/: it needs nothing but pip there"
 	@echo "make build         the program, at build/release/remblai"
 	@echo "make docs          the documentation site, at build/docs/html"
 	@echo "make fuzz          fuzz every reader for SECONDS each, 60 unless given; needs clang"
@@ -65,6 +66,9 @@ fuzz:
 # The packages it needs come by pip: python/requirements-test.txt names those of the tests.
 python: all-packages build
 	@JOBS=$(JOBS) scripts/test-python
+
+wheel: all-packages
+	@JOBS=$(JOBS) scripts/build-wheel
 
 # Its Python reference is made from the wheel of `make python`, where that was built.
 docs: all-packages build

@@ -85,21 +85,36 @@ class Outcome:
         return self.status == "timeout"
 
 
-class Kept:
-    """Outcomes by key in a file of JSON lines, written as they come: what is there is not measured again."""
+class Lines:
+    """A file of JSON lines that grows as results come."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.outcomes: dict[str, Outcome] = {}
+        self.before: list[dict[str, Any]] = []  # what was there
         text = path.read_text() if path.exists() else ""
         for line in text.splitlines():
             try:
-                entry = json.loads(line)
+                self.before.append(json.loads(line))
             except json.JSONDecodeError:  # the end of a run that was killed while writing
                 continue
-            self.outcomes[self._name(entry["key"])] = Outcome(**entry["outcome"])
         if text and not text.endswith("\n"):
             self._append("\n")
+
+    def add(self, entry: dict[str, Any]) -> None:
+        self._append(json.dumps(entry) + "\n")
+
+    def _append(self, text: str) -> None:
+        with self.path.open("a") as file:
+            file.write(text)
+
+
+class Kept:
+    """Outcomes by key, written as they come: what is there is not measured again."""
+
+    def __init__(self, path: Path) -> None:
+        self.lines = Lines(path)
+        self.outcomes = {self._name(entry["key"]): Outcome(**entry["outcome"])
+                         for entry in self.lines.before}
 
     def get(self, key: dict[str, Any]) -> Outcome | None:
         return self.outcomes.get(self._name(key))
@@ -108,11 +123,7 @@ class Kept:
         self.outcomes[self._name(key)] = outcome
         values = {name: value for name, value in asdict(outcome).items()
                   if not isinstance(value, float) or math.isfinite(value)}
-        self._append(json.dumps({"key": key, "outcome": values}) + "\n")
-
-    def _append(self, text: str) -> None:
-        with self.path.open("a") as file:
-            file.write(text)
+        self.lines.add({"key": key, "outcome": values})
 
     @staticmethod
     def _name(key: dict[str, Any]) -> str:

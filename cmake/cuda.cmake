@@ -35,9 +35,9 @@ endif()
 if(REMBLAI_HAS_CUDA)
   # Their headers are nobody else's.
   set(cuda_sources src/transport/cuda/devices.cpp src/transport/cuda/kernel_cuda.cpp
-                   src/transport/cuda/runtime.cpp)
+                   src/transport/cuda/runtime.cpp src/transport/cuda/entries.cu
+                   src/transport/cuda/sweep.cu)
   set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  list(APPEND cuda_sources src/transport/cuda/entries.cu src/transport/cuda/sweep.cu)
 else()
   set(cuda_sources src/transport/cuda/no_cuda.cpp)
 endif()

@@ -11,10 +11,12 @@ if(NOT nanobind_FOUND)
                       "which brings it, or `pip install nanobind` first.")
 endif()
 
-nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_model.cpp
-                    python/bind_spd.cpp python/bind_transport.cpp python/bindings.cpp
+nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_fit.cpp
+                    python/bind_model.cpp python/bind_spd.cpp python/bind_transport.cpp python/bindings.cpp
                     python/options.cpp python/watch.cpp)
 target_include_directories(_core PRIVATE python)
+unite(_core)
+message(STATUS "The library and the module remblai._core: some minutes on two cores")
 # The module exports what Python asks for, and nothing of the library inside it.
 target_link_libraries(_core PRIVATE remblai_flags fmt::fmt remblai_internal)
 check_linker_flag(CXX LINKER:--exclude-libs=ALL REMBLAI_HAS_EXCLUDE_LIBS)
@@ -26,6 +28,7 @@ set(stub ${PROJECT_BINARY_DIR}/_core.pyi)
 nanobind_add_stub(
   _core_stub
   MODULE _core
+  INCLUDE_PRIVATE # for lambda_
   OUTPUT ${stub}
   PYTHON_PATH $<TARGET_FILE_DIR:_core>
   DEPENDS _core)

@@ -6,6 +6,11 @@ include(GoogleTest)
 # it compilers take longer). GCC 12 takes Eigen's empty matrices for uninitialised ones at -O1.
 add_library(remblai_test_flags INTERFACE)
 target_compile_options(remblai_test_flags INTERFACE -O1 -Wno-maybe-uninitialized)
+# The sanitizers watch the library and the program; to instrument the tests too would take longer
+# than all the rest of that build.
+if(CMAKE_BUILD_TYPE STREQUAL "Dev")
+  target_compile_options(remblai_test_flags INTERFACE -fno-sanitize=all)
+endif()
 target_compile_definitions(
   remblai_test_flags
   INTERFACE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
@@ -84,8 +89,10 @@ add_executable(
   tests/fit/class_shares_test.cpp
   tests/fit/class_step_test.cpp
   tests/fit/classifier_fit_test.cpp
+  tests/fit/clouds_test.cpp
   tests/fit/discrepancy_test.cpp
   tests/fit/domain_test.cpp
+  tests/fit/explanation_test.cpp
   tests/fit/fit_path_test.cpp
   tests/fit/fit_test.cpp
   tests/fit/judgement_test.cpp

@@ -1,17 +1,15 @@
-// fit, load, the model and what it answers.
+// load, the model and what it answers.
 #include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "arrays.h"
@@ -19,13 +17,11 @@
 #include "options.h"
 #include "remblai/diagnosis.h"
 #include "remblai/evaluate.h"
-#include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
 #include "remblai/page.h"
 #include "remblai/predict.h"
 #include "remblai/report.h"
-#include "watch.h"
 
 namespace remblai::python {
 namespace {
@@ -36,44 +32,6 @@ using namespace nb::literals;
 MatrixIn points_from(const nb::object& values) {
   return nb::cast<MatrixIn>(
       nb::module_::import_("remblai._checks").attr("core_points")(values, "points"));
-}
-
-std::tuple<Model, nb::object> fit_model(
-    const MatrixIn& source, const MatrixIn& target, const std::optional<LabelsIn>& source_labels,
-    const std::optional<LabelsIn>& target_labels, const std::optional<VectorIn>& source_weights,
-    const std::optional<VectorIn>& target_weights, const std::optional<LabelsIn>& known_labels,
-    const std::vector<std::string>& features, const nb::dict& keywords, nb::object callback,
-    const Model* start, const std::optional<std::filesystem::path>& checkpoint) {
-  const Options options = options_from(keywords);
-  if (known_labels && options.method != Method::class_aware)
-    throw Error({.field = "known-labels",
-                 .problem = "they are of no use to the method paper",
-                 .remedy = "give the $method class-aware"});
-  Watch watch(std::move(callback));
-  Checkpoint file;
-  std::optional<Message> no_checkpoint;
-  if (checkpoint) {
-    file.path = checkpoint->string();
-    file.resume = true;
-    file.warn = [&](const Message& message) { no_checkpoint = message; };
-  }
-  Model model = unlocked([&] {
-    Problem problem;
-    problem.source = {read(source), value_or_empty<Labels>(source_labels),
-                      value_or_empty<Vector>(source_weights)};
-    problem.target = {read(target), value_or_empty<Labels>(target_labels),
-                      value_or_empty<Vector>(target_weights)};
-    problem.features = features;
-    problem.known_labels = value_or_empty<Labels>(known_labels);
-    return fit(
-        problem, options, [&](const Progress& progress) { return watch(progress); }, start, file);
-  });
-  watch.finish();
-  if (no_checkpoint)
-    nb::module_::import_("remblai._checks")
-        .attr("warn")("no checkpoint: " + no_checkpoint->text(),
-                      nb::module_::import_("builtins").attr("RuntimeWarning"));
-  return {std::move(model), watch.error()};
 }
 
 // A read-only view of one array of a model, or of its classes.
@@ -194,6 +152,11 @@ void bind_class_model(nb::module_& core) {
                    "between 0 and 1: how much of each class's own move is kept")
       .def_prop_ro("move_lengths", array([](auto& c) -> auto& { return c.move_lengths; }),
                    "length of each class's move, in units of the spread within classes")
+      .def_prop_ro("plan_moves", array([](auto& c) -> auto& { return c.plan_moves; }),
+                   "what was added to the source points of each class for the plan, K x d")
+      .def_prop_ro(
+          "class_cost", [](const ClassModel& c) { return c.class_cost; },
+          "weight of -ln(opinion) in the cost of the plan, in units of the cost")
       .def_prop_ro("moves", array([](auto& c) -> auto& { return c.moves; }),
                    "what is added to the source points of each class, preprocessed, K x d")
       .def_prop_ro("opinions", array([](auto& c) -> auto& { return c.opinions; }),
@@ -371,18 +334,14 @@ void bind_model(nb::module_& core) {
           },
           "path"_a, "writes the .npz file that load and the command line read")
       .def("__repr__", [](const Model& m) {
-        return fmt::format("<remblai.Model: {} source and {} target points of {} features; {}>",
-                           m.source.size(), m.target.size(), m.source.dimension(),
-                           text_of(m.status.message));
+        return fmt::format(
+            "<remblai.Model: {} source and {} target points of {} features\n"
+            " method {}, lambda {:.4g} in units of the cost, {} steps\n {}: {}>",
+            m.source.size(), m.target.size(), m.source.dimension(), name(m.options.method),
+            m.lambda, m.history.size(), name(m.status.outcome), text_of(m.status.message));
       });
   bind_predictor(core);
   bind_evaluate(core);
-  core.def("fit", fit_model, "source"_a, "target"_a, "source_labels"_a = nb::none(),
-           "target_labels"_a = nb::none(), "source_weights"_a = nb::none(),
-           "target_weights"_a = nb::none(), "known_labels"_a = nb::none(),
-           "features"_a = std::vector<std::string>(), "options"_a = nb::dict(),
-           "callback"_a = nb::none(), "start"_a = nb::none(), "checkpoint"_a = nb::none(),
-           "(model, what stopped it: an exception or None)");
   core.def(
       "load",
       [](const std::filesystem::path& path) {

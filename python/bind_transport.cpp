@@ -1,10 +1,13 @@
 // One transport problem, given as a cost matrix.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -40,7 +43,9 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
                             .device = device_from(device)};
   Watch watch{nb::none()};
   auto last = std::chrono::steady_clock::now();
-  options.keep_going = [&](int, double) {
+  std::vector<double> errors;  // one for each time that the error was found anew
+  options.keep_going = [&](int, double error) {
+    if (errors.empty() || errors.back() != error) errors.push_back(error);
     const auto now = std::chrono::steady_clock::now();
     if (now - last < std::chrono::milliseconds(100)) return true;
     last = now;
@@ -60,7 +65,10 @@ nb::dict solve_transport(const MatrixIn& cost, const VectorIn& p, const VectorIn
   all["objective"] = result.objective(lambda);
   all["source_error"] = result.source_error;
   all["target_error"] = result.target_error;
+  errors.push_back(std::max(result.source_error, result.target_error));
+  all["errors"] = errors;
   all["passes"] = result.passes;
+  all["iterations"] = result.by_kind.fused;
   all["converged"] = result.converged;
   all["error"] = watch.error();
   return all;

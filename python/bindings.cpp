@@ -17,6 +17,7 @@
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/sample.h"
+#include "remblai/threads.h"
 #include "remblai/version.h"
 
 namespace remblai::python {
@@ -49,9 +50,12 @@ NB_MODULE(_core, core) {
       raise_refused(error.message());
     }
   });
+  // Models that a reference cycle of the caller's keeps until the end are no leak of ours.
+  nb::set_leak_warnings(false);
   core.doc() = "The C++ library. Use the functions and classes of the package remblai instead.";
   core.attr("version") = remblai::version();
   bind_model(core);
+  bind_fit(core);
   bind_transport(core);
   bind_spd(core);
   core.def(
@@ -83,5 +87,7 @@ NB_MODULE(_core, core) {
         return all;
       },
       "what `device=` may be on this machine, the processor first");
+  core.def("thread_count", &remblai::thread_count, "wanted"_a,
+           "the number of threads that `wanted` stands for; 0 is one for each core");
   core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");
 }

@@ -7,7 +7,8 @@ namespace remblai::python {
 
 namespace nb = nanobind;
 
-void bind_model(nb::module_& core);      ///< fit, load, Model, Predictor
+void bind_fit(nb::module_& core);        ///< fit, FitPath; after bind_model
+void bind_model(nb::module_& core);      ///< load, Model, Predictor
 void bind_transport(nb::module_& core);  ///< transport, exact
 void bind_spd(nb::module_& core);        ///< spd_*
 

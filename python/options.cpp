@@ -19,13 +19,22 @@ namespace remblai::python {
 namespace {
 
 /// Names whose keyword is another word.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> words{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> words{{
     {"lambda", "lambda_"},
     {"known-labels", "known_labels"},
     {"source-labels", "ys"},
     {"source-weights", "source_weights"},
     {"target-labels", "yt"},
     {"target-weights", "target_weights"},
+    // As Domain::validate calls them.
+    {"source", "Xs"},
+    {"source points", "Xs"},
+    {"source labels", "ys"},
+    {"source weights", "source_weights"},
+    {"target", "Xt"},
+    {"target points", "Xt"},
+    {"target labels", "yt"},
+    {"target weights", "target_weights"},
 }};
 
 std::string spelled(std::string_view name, const Names& names) {
@@ -142,6 +151,11 @@ std::string text_of(const Message& message, const Names& names) {
 }
 
 void raise_refused(const Message& message) {
+  if (message.code != 0) {  // OSError picks its kind by the number
+    const nb::object type = nb::borrow(PyExc_OSError);
+    PyErr_SetObject(PyExc_OSError, type(message.code, text_of(message)).ptr());
+    return;
+  }
   const nb::object type = nb::module_::import_("remblai._checks").attr("Refused");
   const nb::object refused = type(message.field, message.value, message.problem, message.remedy);
   PyErr_SetObject(type.ptr(), refused.ptr());

@@ -26,6 +26,9 @@ struct REMBLAI_API Classifier {
   /// Points x K. In blocks of bounded memory; O(points x support x rank).
   Matrix scores(const Matrix& embedded) const;
 
+  /// The same from the squared distances to `points`, which are at hand.
+  Matrix scores_at(Matrix squared_distances) const;
+
   /// The calibrated probabilities for these scores; rows sum to 1.
   Matrix probabilities(Matrix scores) const;
 };

@@ -24,6 +24,7 @@ struct REMBLAI_API Message {
   std::string value = {};    ///< the value it had; may be empty
   std::string problem = {};  ///< what is wrong with it
   std::string remedy = {};   ///< what to do about it; may be empty
+  int code = 0;              ///< errno, where the system refused a file; else 0
 
   /// "field: value problem; remedy" with every name spelled by `spelling`. The value is never
   /// searched for names.

@@ -15,7 +15,9 @@ namespace remblai {
 
 struct TransportOptions {
   double tolerance = 1e-6;  ///< largest L1 error of either marginal
-  int max_passes = 100000;  ///< most sweeps over the matrix
+  /// Most iterations (PassCounts::fused). The few sweeps that make the kernel, a preconditioner or
+  /// the certificate are not counted.
+  int max_passes = 100000;
   /// sinkhorn: plain iterations from the start. anderson: the same, extrapolated. newton: truncated
   /// Newton steps. automatic: Sinkhorn iterations while they contract fast, then Newton steps.
   SolverChoice solver = SolverChoice::automatic;

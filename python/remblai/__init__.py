@@ -3,9 +3,10 @@
     from remblai import GroundMetricTransport       # POT's conventions
     from remblai import GroundMetricClassifier      # scikit-learn's conventions
 
-`fit` is the method as one function, `load` opens a model that it or the command line wrote, `sinkhorn`
-and `exact` solve one transport problem, `remblai.spd` has the geometry of positive definite matrices,
-`remblai.plot` draws (with matplotlib), `remblai.skada` is an adapter for skada.
+`fit` is the method as one function, `fit_path` makes it for many lambdas, `load` opens a model that
+it or the command line wrote, `sinkhorn`, `emd`, `unbalanced` and `solve` are POT's functions of one
+problem, `remblai.spd` has the geometry of positive definite matrices, `remblai.plot` draws (with
+matplotlib), `remblai.skada` is an adapter for skada.
 """
 
 from typing import Any
@@ -13,28 +14,39 @@ from typing import Any
 from . import spd
 from ._core import ClassModel, Model, devices, mnist_sample
 from ._core import version as __version__
-from ._estimators import GroundMetricClassifier, GroundMetricTransport
+from ._classifier import GroundMetricClassifier
 from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
-from ._sinkhorn import sinkhorn
+from ._path import LambdaPath, fit_path
+from ._sinkhorn import sinkhorn, sinkhorn2, unbalanced
+from ._solve import Solution, emd, emd2, solve
+from ._transport import GroundMetricTransport
 
 __all__ = [
     "ClassModel",
     "GroundMetricClassifier",
     "GroundMetricTransport",
+    "LambdaPath",
     "Model",
     "Plan",
     "Score",
+    "Solution",
     "__version__",
     "devices",
+    "emd",
+    "emd2",
     "evaluate",
     "exact",
     "fit",
+    "fit_path",
     "load",
     "mnist_sample",
     "options",
     "sinkhorn",
+    "sinkhorn2",
+    "solve",
     "spd",
     "transport",
+    "unbalanced",
 ]
 
 _OPTIONAL = ("plot", "skada")  # they need packages that may not be there

@@ -27,13 +27,14 @@ NAMES = {
     "threads": "n_threads",
     "neighbours": "n_neighbors",
     "known_labels": "yt_known",
+    "seed": "random_state",
 }
 #: Options that keep their name.
 SAME = (
     "method", "prior", "prior_ridge", "ridge", "preprocess", "solver", "precision", "device",
     "acceleration",
     "opinion", "smoothing", "kernel_width", "share_prior", "translation", "caution",
-    "target_shares", "landmarks", "seed",
+    "target_shares", "landmarks",
 )  # fmt: skip
 
 PARAMETERS = """
@@ -60,8 +61,8 @@ PARAMETERS = """
     t : float
         Weight of the geodesic, 1/2 in the paper.
     ridge : float or None
-        Ridge on the second moment of displacements, times its mean eigenvalue. As it grows, the metric
-        tends to the Euclidean one.
+        Ridge on the second moment of displacements, times its mean eigenvalue. As it grows, the
+        metric tends to the Euclidean one.
     max_iter : int or None
         Most outer steps. The class-aware method makes exactly so many.
     tol : float
@@ -93,15 +94,18 @@ PARAMETERS = """
         Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for
         all.
     device : {"auto", "cpu", "cuda", "cuda:1", ...}
-        Where plans are made: `remblai.devices()` lists what there is. "auto" takes a GPU where there
-        is one and the problem is large enough.
-    solver, precision, acceleration, seed
+        Where plans are made: `remblai.devices()` lists what there is. "auto" takes a GPU where
+        there is one and the problem is large enough.
+    solver, precision, acceleration
         As in the command line: see `remblai.options()`.
-    n_threads : int
-        Of the fit; 0 is one for each core. Give 1 where joblib runs fits side by side.
+    random_state : int, RandomState, Generator or None
+        Class-aware: which points are landmarks, where there are more. None is a fixed choice.
+    n_threads : int or None
+        Of the fit. None, 0 and -1 are one for each core, -2 is one less. Give 1 where joblib runs
+        fits side by side.
     warm_start : bool
-        fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C, or
-        along a path of parameters. Other points bring a warning and a fresh start.
+        fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C,
+        or along a path of parameters. Other points bring a warning and a fresh start.
     verbose : bool
         Shows progress: a bar where tqdm is installed."""
 
@@ -118,8 +122,14 @@ ATTRIBUTES = """
         One entry a step: objective, transport_cost, marginal errors, seconds, ...
     status_ : str
         "converged", "iteration-limit", "stopped" or "diverged".
-    cost_ : float
+    cost_ : array of shape (m, n)
+        The cost of every pair under which the plan is the best, made when asked for: squared
+        distances and, class-aware, the terms of the classes, whatever `norm` is.
+    transport_cost_ : float
         <plan, cost> at the end.
+    log_ : dict
+        In the manner of POT's logs: `err` (of the sums of the plan) and `loss` after each step,
+        `niter`, `log_u` and `log_v`.
     n_iter_ : int
         Outer steps made.
     shares_ : array of shape (classes,)
@@ -140,18 +150,22 @@ class GroundMetric(BaseEstimator):
     model_: _core.Model
     history_: dict[str, NDArray[Any]]
     status_: str
-    cost_: float
+    transport_cost_: float
     n_iter_: int
+
+    #: How messages spell what the library calls otherwise.
+    _names = NAMES
 
     # ---- fitting
 
     def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> tuple[_core.Model, Any]:
-        """The model of arrays that are checked, and what stopped it or None. Changes nothing here."""
+        """The model of arrays that are checked, and what stopped it or None. Changes nothing
+        here."""
         keywords = self._options()
         unit = self._unit(Xs, Xt, keywords, arrays)
         if unit is not None:
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
-        arrays.update(verbose=self.verbose, keywords=keywords, names=NAMES)
+        arrays.update(verbose=self.verbose, keywords=keywords, names=self._names)
         arrays["features"] = getattr(self, "feature_names_in_", ())
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
@@ -159,7 +173,9 @@ class GroundMetric(BaseEstimator):
         except _checks.Refused as refused:
             if start is None or refused.field != "start":
                 raise
-            message = "warm_start: the last fit had other points, weights or preprocessing; starting anew"
+            message = (
+                "warm_start: the last fit had other points, weights or preprocessing; starting anew"
+            )
             _checks.warn(message)
             return run(Xs, Xt, **arrays)
 
@@ -168,15 +184,18 @@ class GroundMetric(BaseEstimator):
         if error is not None:
             raise error
         if self.status_ != "converged":
-            reason = self.model_.reason_with(NAMES)
+            reason = self.model_.reason_with(self._names)
             _checks.warn(f"{self.status_}: {reason}", ConvergenceWarning)
-        doubt = self.model_.classes and self.model_.classes.doubt_with(NAMES)
+        doubt = self.model_.classes and self.model_.classes.doubt_with(self._names)
         if doubt:
             _checks.warn(doubt)
 
-    def _columns(self, values: Any, *, first: bool = False) -> None:
+    def _columns(self, values: Any, name: str, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""
-        validate_data(self, values, reset=first, skip_check_array=True)
+        try:
+            validate_data(self, values, reset=first, skip_check_array=True)
+        except ValueError as refused:
+            raise ValueError(f"{name}: {refused}") from None
 
     def _options(self) -> dict[str, Any]:
         """The options of the library that the parameters stand for."""
@@ -184,6 +203,7 @@ class GroundMetric(BaseEstimator):
         for option, parameter in NAMES.items():
             if option in DEFAULTS:
                 keywords[option] = getattr(self, parameter)
+        keywords["seed"] = _checks.seed(self.random_state)
         keywords["lambda_unit"] = "relative" if self.relative else "absolute"
         known = isinstance(self.metric, str) and self.metric == "sqeuclidean"
         keywords["metric"] = "identity" if known else self.metric
@@ -213,14 +233,14 @@ class GroundMetric(BaseEstimator):
             return None  # it is 0, or the library says what is wrong with it
         # One step with much entropy is the first metric and a plan that costs nothing.
         first = {**keywords, "lambda_": 100.0, "lambda_unit": "relative", "steps": 1}
-        model, error = run(Xs, Xt, **arrays, keywords=first, names=NAMES)
+        model, error = run(Xs, Xt, **arrays, keywords=first, names=self._names)
         if error is not None:
             raise error
         squared = model.distances(_checks.for_core(Xs), _checks.for_core(Xt)) ** 2
         unit = float(np.median(squared) if self.norm == "median" else np.max(squared))
         return unit if unit > 0 else 1.0
 
-    def _keep(self, model: _core.Model) -> None:
+    def _keep(self, model: _core.Model, kind: Any) -> None:
         report = json.loads(model.report())
         steps = report["history"]
         self.model_ = model
@@ -229,7 +249,9 @@ class GroundMetric(BaseEstimator):
             for name in (steps[0] if steps else ())
         }
         self.status_ = model.status
-        self.cost_ = float("nan") if report["transport_cost"] is None else report["transport_cost"]
+        cost = report["transport_cost"]
+        self.transport_cost_ = float("nan") if cost is None else cost
+        self._kind = kind  # that of the points, and of what is made of them
         self.n_iter_ = len(steps)
         self._made: dict[str, Any] = {}
 
@@ -263,24 +285,47 @@ class GroundMetric(BaseEstimator):
         return getattr(self.model_.classes, name)
 
     @property
-    def coupling_(self) -> _checks.Float:
+    def cost_(self) -> NDArray[Any]:
+        """The cost of every pair, m x n."""
+        return self._once("cost", lambda: _metric.costs(self.model_))
+
+    @property
+    def log_(self) -> dict[str, Any]:
+        """What there is to say of the fit, in the manner of POT's logs."""
+        check_is_fitted(self, "model_")
+        history, model = self.history_, self.model_
+        errors = np.maximum(history["source_error"], history["target_error"]) if history else []
+        told = {
+            "err": list(errors),
+            "niter": self.n_iter_,
+            "loss": list(history.get("objective", ())),
+        }
+        if model.lambda_ > 0:
+            told.update(log_u=model.f / model.lambda_, log_v=model.g / model.lambda_)
+        return told
+
+    @property
+    def coupling_(self) -> NDArray[Any]:
         """The plan, m x n."""
         return self._once("coupling", lambda: self.model_.plan())
 
     @property
-    def metric_(self) -> _checks.Float:
+    def metric_(self) -> NDArray[Any]:
         """A, d x d, in the coordinates of the points given (after l2: of points of length 1)."""
         return self._once("metric", lambda: _metric.matrix(self.model_))
 
     @property
-    def components_(self) -> _checks.Float:
+    def components_(self) -> NDArray[Any]:
         """L with A = L'L, d x d: X @ components_.T has Euclidean distances that are those of A."""
         return self._once("components", lambda: _metric.components(self.model_))
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
         check_is_fitted(self, "model_")
         if name not in self._made:
-            self._made[name] = make()
+            made = make()
+            self._made[name] = (
+                made.astype(self._kind, copy=False) if isinstance(made, np.ndarray) else made
+            )
         return self._made[name]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -290,30 +335,43 @@ class GroundMetric(BaseEstimator):
             state["_made"] = {}
         return state
 
-    def report(self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = "") -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model into a file that `remblai.load` and the command line read. Parameters of
+        the estimator are not in it: pickle has those too."""
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
+
+    def report(
+        self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = ""
+    ) -> None:
         """Writes the page of `remblai report`: one file for a browser. `yt`, the true labels of the
         target points, are shown and scored; NaN or -1 is a label that is not known."""
         check_is_fitted(self, "model_")
         page: dict[str, Any] = {"title": title} if title else {}
-        _core.write_text(path, self.model_.html(names=NAMES, **page, **self._labels_to_show(yt)))
+        _core.write_text(
+            path, self.model_.html(names=self._names, **page, **self._labels_to_show(yt))
+        )
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}
 
-    def get_mahalanobis_matrix(self) -> _checks.Float:
+    def get_mahalanobis_matrix(self) -> NDArray[Any]:
         """A, as in metric-learn."""
         return self.metric_
 
     def get_metric(self) -> Callable[..., float]:
-        """A function of two points, as scikit-learn takes for `metric=`. It does not change when the
-        estimator is fitted again. For many points, Euclidean distances of X @ components_.T are faster."""
+        """A function of two points, as scikit-learn takes for `metric=`. It does not change when
+        the estimator is fitted again. For many points, Euclidean distances of X @ components_.T are
+        faster."""
         check_is_fitted(self, "model_")
         return functools.partial(_metric.point_distance, self.model_)
 
     def pair_distance(self, pairs: ArrayLike) -> _checks.Float:
         """Distances of pairs of points, given as an array of shape (n, 2, d)."""
         check_is_fitted(self, "model_")
-        array = check_array(pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs")
+        array = check_array(
+            pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs"
+        )
         d = len(self.model_.metric_origin)
         if array.ndim != 3 or array.shape[1:] != (2, d):
             raise ValueError(f"pairs: an array of shape {array.shape}; it must be (n, 2, {d})")

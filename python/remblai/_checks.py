@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import difflib
 import functools
 import inspect
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d
 
@@ -23,11 +25,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Refused(ValueError):
-    """What the library cannot use, as data: the name of the field, its value, what is wrong with it and
-    what to do about it. The text has the keywords of `remblai.fit`, or the `names` given for them."""
+    """What the library cannot use, as data: the name of the field, its value, what is wrong with it
+    and what to do about it. The text has the keywords of `remblai.fit`, or the `names` given for
+    them."""
 
     def __init__(
-        self, field: str, value: str, problem: str, remedy: str, names: Mapping[str, str] | None = None
+        self,
+        field: str,
+        value: str,
+        problem: str,
+        remedy: str,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
         self.names = dict(names or {})
@@ -41,12 +49,81 @@ class Refused(ValueError):
 
 
 def points(values: ArrayLike | None, name: str, copy: bool = False) -> NDArray[Any]:
-    """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken: lists,
-    data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices, NaN,
-    infinities, text and complex numbers are refused. Without `copy` it may be the caller's array."""
+    """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken:
+    lists, data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices,
+    NaN, infinities, text and complex numbers are refused. Without `copy` it may be the caller's
+    array."""
     if values is None:
         raise ValueError(f"{name}: no points given; pass {name}=")
+    require_numbers(values, name)
     return check_array(values, dtype=[np.float64, np.float32], input_name=name, copy=copy)
+
+
+def require_numbers(values: Any, name: str) -> None:
+    """Refuses what NumPy would turn into numbers that nobody meant: text, dates, and entries that
+    are masked. Everything else is left to later checks."""
+    require_unmasked(values, name)
+    if scipy.sparse.issparse(values):
+        return
+    try:
+        array = np.asarray(values)
+    except Exception:  # lists of unequal length, tensors elsewhere: they are told of later
+        return
+    kinds: tuple[type, ...] = (str, bytes)
+    if array.dtype.kind in "US" or _holds(array, kinds):
+        raise ValueError(f"{name}: text; convert it to numbers first, as by .astype(float)")
+    kinds = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
+    if array.dtype.kind in "Mm" or _holds(array, kinds):
+        raise ValueError(
+            f"{name}: dates or times; say in which unit they are numbers, as by "
+            "(dates - dates.min()) / numpy.timedelta64(1, 'D')"
+        )
+
+
+def require_unmasked(values: Any, name: str) -> None:
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name}: {int(np.ma.count_masked(values))} entries are masked; fill them in "
+            "(.filled(value)) or leave their points out"
+        )
+
+
+def _holds(array: NDArray[Any], kinds: tuple[type, ...]) -> bool:
+    return array.dtype.kind == "O" and any(isinstance(entry, kinds) for entry in array.flat)
+
+
+def numbers(values: ArrayLike, name: str, *, finite: bool = True) -> Float:
+    """float64 of any shape."""
+    require_numbers(values, name)
+    return check_array(
+        values, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0,
+        ensure_all_finite=finite, input_name=name,
+    )  # fmt: skip
+
+
+def result_type(*arrays: Any) -> type[np.floating[Any]]:
+    """float32 where every array that is not empty is; else float64."""
+    kinds = {getattr(values, "dtype", None) for values in arrays if np.size(values)}
+    return np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+
+
+def threads(value: Any) -> Any:
+    """As scikit-learn counts jobs: None and -1 are one for each core, -2 one less. 0 is all here.
+    What is no whole number is left for the library to refuse."""
+    if value is None:
+        return 0
+    if not isinstance(value, (int, np.integer)) or value >= 0:
+        return value
+    return max(1, _core.thread_count(0) + 1 + int(value))
+
+
+def seed(value: Any) -> Any:
+    """A number from what scikit-learn takes as random_state; None is the library's default."""
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(2**31 - 1))
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(2**31 - 1))
+    return value
 
 
 def core_points(values: ArrayLike | None, name: str) -> Float:
@@ -67,6 +144,7 @@ def like(result: Float, given: NDArray[Any]) -> NDArray[Any]:
 def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
     if values is None:
         return None
+    require_numbers(values, name)
     checked = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
     checked = np.ascontiguousarray(column_or_1d(checked))
     if len(checked) != count:
@@ -85,15 +163,18 @@ def shares(values: ArrayLike, name: str) -> Float:
 def labels(
     values: ArrayLike | None, count: int, name: str, *, unknown: bool = False
 ) -> NDArray[np.int64] | None:
-    """Whole numbers, of points that all have one. Where labels may be `unknown`, NaN marks such a point;
-    it becomes -1, which the library never scores."""
+    """Whole numbers, of points that all have one. Where labels may be `unknown`, NaN marks such a
+    point; it becomes -1, which the library never scores."""
     if values is None:
         return None
     given = of_points(values, count, name)
     if given.dtype.kind == "f":
         missing = np.isnan(given)
         if missing.any() and not unknown:
-            raise ValueError(f"{name}: NaN; every point here needs a label, so leave these points out")
+            raise ValueError(
+                f"{name}: NaN; every point here needs a label: leave these points out, or use an "
+                "estimator, which does"
+            )
         given = np.where(missing, -1, given)
         if np.any(given != np.round(given)):
             raise ValueError(f"{name}: labels must be whole numbers")
@@ -108,8 +189,21 @@ def labels(
     return np.ascontiguousarray(given, dtype=np.int64)
 
 
+def source_labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64] | None:
+    """Whole numbers, all of them known: -1, which marks one that is not, is a class beside 1
+    alone."""
+    given = labels(values, count, name)
+    if given is not None and np.any(given == -1) and set(given.tolist()) != {-1, 1}:
+        raise ValueError(
+            f"{name}: -1 marks a label that is not known, and every point here needs one; leave these "
+            "points out, or use an estimator, which does"
+        )
+    return given
+
+
 def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
     """One entry a point, of any type."""
+    require_unmasked(values, name)
     given = np.asarray(values)
     if given.ndim != 1:
         given = column_or_1d(given)
@@ -148,7 +242,7 @@ def require_known(given: Iterable[str], known: Sequence[str]) -> None:
             raise TypeError(f"there is no parameter '{name}'{nearest(name, known)}")
 
 
-#: Other words for a parameter: those of the library, of the estimators, and what other packages say.
+#: Other words for a parameter: those of the library, of the estimators and of other packages.
 _SAME = (
     ("lambda_", "reg_e", "reg", "lambda", "alpha", "epsilon", "blur"),
     ("geodesic", "t"),
@@ -158,25 +252,40 @@ _SAME = (
     ("threads", "n_threads", "n_jobs"),
     ("neighbours", "n_neighbors", "k"),
     ("seed", "random_state"),
+    ("sample_weight", "source_weights"),
+    ("target_weight", "target_weights"),
     ("base_estimator", "estimator"),
     ("known_labels", "yt_known"),
 )
 
 
+#: What POT's transports take, and where it is here.
+_ELSEWHERE = {
+    "log": "log_ is always there",
+    "limit_max": "labels of target points to fit with are given to fit as yt_known",
+}
+
+
 def nearest(name: str, known: Sequence[str]) -> str:
+    if name in _ELSEWHERE and "reg_e" in known:
+        return f"; {_ELSEWHERE[name]}"
     near = [other for words in _SAME if name in words for other in words if other in known]
     near = near or difflib.get_close_matches(name.lower(), known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
 
 
 def by_name(function: Function) -> Function:
-    """Arguments given by position raise a TypeError that says how to give them."""
+    """Arguments given by position raise a TypeError that says how to give them. A method of an
+    estimator takes POT's Xs, ys, Xt and yt in this order; two arrays alone may be Xs and Xt."""
     names = [name for name in inspect.signature(function).parameters if name != "self"]
     usage = ", ".join(f"{name}=" for name in names[:3])
     method = "self" in inspect.signature(function).parameters
 
     @functools.wraps(function)
     def checked(*args: Any, **keywords: Any) -> Any:
+        if method and len(args) in (4, 5):
+            keywords = {**dict(zip(names, args[1:])), **keywords}
+            args = args[:1]
         if len(args) > method:
             raise TypeError(f"{function.__name__}: give the arguments by name: {usage} ...")
         return function(*args, **keywords)
@@ -185,7 +294,8 @@ def by_name(function: Function) -> Function:
 
 
 def all_or_nothing(fit: Function) -> Function:
-    """An estimator whose fit fails is what it was before; one that reached a model keeps all of it."""
+    """An estimator whose fit fails is what it was before; one that reached a model keeps all of
+    it."""
 
     @functools.wraps(fit)
     def checked(self: Any, *args: Any, **keywords: Any) -> Any:

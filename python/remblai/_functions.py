@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import errno
 import os
 import pathlib
 import tempfile
@@ -63,15 +62,16 @@ def fit(
     and `metric` may also be symmetric positive definite matrices, and `target_shares` one number
     for each class of the source, in ascending order of the labels.
 
-    `start` is a model of the same points to begin from, fitted with any options. A model that has not
-    converged brings a warning; its `status` and `reason` say why.
+    `start` is a model of the same points to begin from, fitted with any options. A model that has
+    not converged brings a warning; its `status` and `reason` say why.
 
-    `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit of
-    the same data and options that was killed, this one goes on from it.
+    `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit
+    of the same data and options that was killed, this one goes on from it.
 
-    `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and about
-    ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an exception of the
-    callback, the exception is raised and has the state reached as its attribute `model`.
+    `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and
+    about ten times a second inside long ones; it returns False to stop. After Ctrl-C, or an
+    exception of the callback, the exception is raised and has the state reached as its attribute
+    `model`.
     """
     _checks.require_known(keywords, [*DEFAULTS, "known_labels", "source_weights", "target_weights"])
     if start is not None and not isinstance(start, _core.Model):
@@ -82,7 +82,7 @@ def fit(
     model, error = run(
         Xs,
         Xt,
-        ys=_checks.labels(ys, len(Xs), "ys"),
+        ys=_checks.source_labels(ys, len(Xs), "ys"),
         yt=_checks.labels(yt, len(Xt), "yt", unknown=True),
         source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
         target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
@@ -121,27 +121,32 @@ def run(
 ) -> tuple[_core.Model, Any]:
     """fit without its checks, on arrays that passed them: the model, and what stopped it or None.
     `names` is how the caller spells options in messages."""
+    keywords = prepared(keywords)
+    problem = _core.Problem(
+        _checks.for_core(Xs),
+        _checks.for_core(Xt),
+        ys,
+        yt,
+        source_weights,
+        target_weights,
+        known_labels,
+        [str(name) for name in features],
+    )
+    with Progress(verbose, callback) as watch, _checks.spelled(names):
+        return _core.fit(problem, keywords, watch, start, checkpoint)
+
+
+def prepared(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Options as the compiled module reads them."""
     keywords = {key: _plain(value) for key, value in keywords.items()}
+    if "threads" in keywords:
+        keywords["threads"] = _checks.threads(keywords["threads"])
     for key in ("prior", "metric"):
         if np.ndim(keywords.get(key, "")) == 2:
             keywords[key] = _checks.core_points(keywords[key], key)
     if np.ndim(keywords.get("target_shares", "")) > 0:
         keywords["target_shares"] = _checks.shares(keywords["target_shares"], "target_shares")
-    with Progress(verbose, callback) as watch, _checks.spelled(names):
-        return _core.fit(
-            _checks.for_core(Xs),
-            _checks.for_core(Xt),
-            ys,
-            yt,
-            source_weights,
-            target_weights,
-            known_labels,
-            [str(name) for name in features],
-            keywords,
-            watch,
-            start,
-            checkpoint,
-        )
+    return keywords
 
 
 class Score(NamedTuple):
@@ -172,14 +177,12 @@ def _plain(value: Any) -> Any:
 
 def load(path: str | os.PathLike[str]) -> _core.Model:
     """A model from the file that `Model.save` or the command line wrote."""
-    if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     return _core.load(path)
 
 
 class Plan(NamedTuple):
-    """A solved transport problem: min <G, cost> + lambda sum G ln G, the sums of G being given or, where
-    they are relaxed, pulled towards the weights."""
+    """A solved transport problem: min <G, cost> + lambda sum G ln G, the sums of G being given or,
+    where they are relaxed, pulled towards the weights."""
 
     plan: _checks.Float  #: G, m x n
     f: _checks.Float  #: potentials: G = exp((f_i + g_j - cost_ij)/lambda)
@@ -191,6 +194,14 @@ class Plan(NamedTuple):
     passes: int  #: sweeps over the matrix
     converged: bool
 
+    def __repr__(self) -> str:
+        m, n = self.plan.shape
+        error = max(self.source_error, self.target_error)
+        return (
+            f"<remblai.Plan: {m} x {n}, cost {self.cost:.6g}, gap at most {self.gap:.1e}, error of the "
+            f"sums {error:.1e}, {'converged' if self.converged else 'not converged'}>"
+        )
+
 
 def transport(
     cost: ArrayLike,
@@ -200,31 +211,46 @@ def transport(
     lambda_: float,
     **keywords: Any,
 ) -> Plan:
-    """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones. lambda_ is
-    in the units of the cost. Other keywords: tolerance, max_passes, solver, precision,
+    """Entropic transport for one cost matrix. Weights are normalised; none are uniform ones.
+    lambda_ is in the units of the cost. Other keywords: tolerance, max_passes, solver, precision,
     threads, device.
 
-    `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in units of
-    the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used as they are.
-    With both it is ot.unbalanced.sinkhorn_unbalanced(p, q, cost, lambda_, (relax_source, relax_target))."""
+    `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in
+    units of the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used
+    as they are. With both it is ot.unbalanced.sinkhorn_unbalanced(p, q, cost, lambda_,
+    (relax_source, relax_target))."""
     if not lambda_ > 0:
         raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
     _checks.require_known(
         keywords,
         [
-            "tolerance", "max_passes", "solver", "precision", "threads", "device", "relax_source",
+            "tolerance",
+            "max_passes",
+            "solver",
+            "precision",
+            "threads",
+            "device",
+            "relax_source",
             "relax_target",
         ],  # fmt: skip
     )
-    found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
+    if "threads" in keywords:
+        keywords["threads"] = _checks.threads(keywords["threads"])
+    with _checks.spelled({"source_weights": "p", "target_weights": "q"}):
+        found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:
         raise found["error"]
     return Plan(**{name: found[name] for name in Plan._fields})
 
 
-def exact(cost: ArrayLike, p: ArrayLike | None = None, q: ArrayLike | None = None) -> Plan:
-    """Exact transport for one cost matrix, by the network simplex method."""
-    found = _core.exact(*problem(cost, p, q))
+def exact(a: ArrayLike, b: ArrayLike, M: ArrayLike) -> Plan:
+    """Exact transport for one cost matrix, by the network simplex method; arguments in the order of
+    ot.emd. Weights are normalised; empty ones are uniform. `emd` returns the plan alone."""
+    if np.ndim(a) > 1 and np.ndim(M) <= 1:
+        raise ValueError("a: a matrix; the cost is the third argument: exact(a, b, M)")
+    arrays = problem(M, a if np.size(a) else None, b if np.size(b) else None, ("M", "a", "b"))
+    with _checks.spelled({"source_weights": "a", "target_weights": "b", "cost": "M"}):
+        found = _core.exact(*arrays)
     return Plan(**found, source_error=0.0, target_error=0.0, passes=0, converged=True)
 
 
@@ -237,9 +263,22 @@ def problem(
     """Cost and weights, checked, as the compiled module reads them."""
     cost = _checks.core_points(cost, names[0])
     rows, columns = cost.shape
-    p = np.full(rows, 1 / rows) if p is None else _checks.weights(p, rows, names[1])
-    q = np.full(columns, 1 / columns) if q is None else _checks.weights(q, columns, names[2])
+    p = uniform(rows) if p is None else _checks.weights(p, rows, names[1])
+    q = uniform(columns) if q is None else _checks.weights(q, columns, names[2])
     return cost, p, q  # type: ignore[return-value]
+
+
+def require_equal_sums(a: _checks.Float, b: _checks.Float) -> None:
+    total, other = float(np.sum(a)), float(np.sum(b))
+    if not np.isclose(total, other, rtol=1e-6):
+        raise ValueError(
+            f"a and b: their sums differ ({total:.9g} and {other:.9g}); divide each by its sum, or use "
+            "remblai.unbalanced"
+        )
+
+
+def uniform(count: int) -> _checks.Float:
+    return np.full(count, 1 / max(1, count))
 
 
 # A model is pickled as the bytes of its file.

@@ -25,14 +25,16 @@ class Coded(NamedTuple):
 def coded(labels: NDArray[Any], name: str, known: ArrayLike | None, targets: int) -> Coded:
     """`known` has a label for each of so many target points; NaN, None and -1 are none. Where -1 is
     a class, it is a label, and the model has places, because -1 means nothing else there."""
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as refused:
+        raise ValueError(f"{name}: {refused}") from None
     classes, codes = np.unique(labels, return_inverse=True)
-    whole = classes.dtype.kind in "iub"
+    whole = classes.dtype.kind in "iub" and UNKNOWN not in classes.tolist()
     at = None
     if known is not None:
         at = places(known, targets, "yt_known", classes)
         if UNKNOWN in classes.tolist():
-            whole = False
             if np.all(at >= 0) and np.any(classes[at] == UNKNOWN):
                 raise ValueError(
                     "yt_known: -1 is a class of the source, so that all of these labels are known; "
@@ -56,14 +58,38 @@ def places(values: ArrayLike, count: int, name: str, classes: NDArray[Any]) -> N
     return found
 
 
-def is_known(labels: NDArray[Any], classes: NDArray[Any] | tuple[()] = ()) -> NDArray[np.bool_]:
+def is_known(labels: NDArray[Any], classes: ArrayLike = ()) -> NDArray[np.bool_]:
     """Which are neither NaN, None nor -1. A class of the source is a label, whatever it is
     called."""
     there = set(np.asarray(classes).tolist())
-    return np.array(
-        [
-            label in there or (label is not None and label == label and label != -1)
-            for label in labels.tolist()
-        ],
-        dtype=bool,
-    )
+    return np.array([label in there or _is_label(label) for label in labels.tolist()], dtype=bool)
+
+
+def _is_label(label: Any) -> bool:
+    try:
+        return label is not None and bool(label == label) and bool(label != UNKNOWN)
+    except TypeError:  # pandas.NA is neither
+        return False
+
+
+def of_known(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The labels of source points that are known, and which these are. -1 is a class beside 1
+    alone, the two names that binary classes often have."""
+    known = _known_of_source(labels)
+    if not known.any():
+        raise ValueError(f"{name}: no label is known; NaN, None and -1 mark those that are not")
+    return (labels if known.all() else np.array(labels[known].tolist())), known
+
+
+def _known_of_source(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    signs = {label for label in labels.tolist() if _is_label(label)} == {1}
+    return is_known(labels, (-1, 1) if signs else ())
+
+
+def whole_or_none(labels: NDArray[Any], name: str) -> NDArray[np.int64] | None:
+    """Labels that a model can hold; None where they are of another kind, or some are not known."""
+    if labels.dtype.kind not in "iubf" or not _known_of_source(labels).all():
+        return None
+    if labels.dtype.kind == "f" and np.any(labels != np.round(labels)):
+        return None
+    return _checks.labels(labels, len(labels), name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+import scipy.spatial.distance
 from numpy.typing import ArrayLike
 
 from ._checks import Float
@@ -42,6 +43,27 @@ def matrix(model: Model) -> Float:
     return A if scale is None else A / np.outer(scale, scale)
 
 
+def costs(model: Model) -> Float:
+    """The cost of every pair of fitted points, m x n, with which the plan is exp((f + g -
+    cost)/lambda). Differences of the points lie in the span."""
+    source, target = np.array(model.source_points), model.target_points
+    known = model.classes
+    if known is not None and model.source_labels is not None:
+        places = np.searchsorted(known.classes, model.source_labels)
+        places = np.minimum(places, len(known.classes) - 1)  # a class without weight has no place
+        source += known.plan_moves[places]
+    points = [X - model.metric_origin for X in (source, target)]
+    if model.metric_basis is not None:
+        points = [X @ model.metric_basis for X in points]
+    if model.metric_factor is not None:
+        points = [X @ model.metric_factor.T for X in points]
+    squared = scipy.spatial.distance.cdist(*points, "sqeuclidean")
+    squared *= model.metric_unit / model.metric_length**2
+    if known is not None:
+        squared -= known.class_cost * np.log(np.maximum(known.opinions[:, places].T, 1e-6))
+    return squared
+
+
 def pair_distance(model: Model, a: Float, b: Float) -> Float:
     """|a_i - b_i|_A, row by row. O(n d r): no d x d matrix."""
     difference = (preprocessed(model, a) - preprocessed(model, b)) / model.metric_length
@@ -60,7 +82,9 @@ def point_distance(model: Model, u: ArrayLike, v: ArrayLike, squared: bool = Fal
     a, b = (np.atleast_2d(np.asarray(point, dtype=np.float64)) for point in (u, v))
     d = len(model.metric_origin)
     if a.shape != (1, d) or b.shape != (1, d):
-        raise ValueError(f"points of shape {np.shape(u)} and {np.shape(v)}; the metric has {d} features")
+        raise ValueError(
+            f"points of shape {np.shape(u)} and {np.shape(v)}; the metric has {d} features"
+        )
     distance = float(pair_distance(model, a, b)[0])
     return distance**2 if squared else distance
 

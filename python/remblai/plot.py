@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from . import _checks, _metric
+from . import _checks, _core, _metric
+from ._path import LambdaPath
 
 try:
     import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
     from matplotlib.patches import Ellipse
     from matplotlib.ticker import MaxNLocator
@@ -28,12 +30,21 @@ except ImportError as error:
 
 def _model(fitted: Any) -> Any:
     if isinstance(fitted, BaseEstimator):
-        check_is_fitted(fitted, "model_")
-    return getattr(fitted, "model_", fitted)
+        check_is_fitted(fitted)
+    model = getattr(fitted, "model_", fitted)
+    if not isinstance(model, _core.Model):
+        raise TypeError(f"{type(fitted).__name__}: give a fitted estimator of remblai, or a model")
+    return model
 
 
 def _axes(ax: Any) -> Any:
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
+    if ax is None:
+        return plt.subplots(layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax: {type(ax).__name__}; give axes of matplotlib, as plt.subplots()[1], or none"
+        )
+    return ax
 
 
 def _names(fitted: Any, count: int) -> Any:
@@ -48,10 +59,10 @@ def _whole(*axes: Any) -> None:
 
 
 def convergence(fitted: Any, ax: Any = None) -> Any:
-    """How far the objective of each step is above the smallest, and the change of distances. The step
-    with the smallest objective has no place on the logarithmic axis."""
-    ax = _axes(ax)
-    history = json.loads(_model(fitted).report())["history"]
+    """How far the objective of each step is above the smallest, and the change of distances. The
+    step with the smallest objective has no place on the logarithmic axis."""
+    model, ax = _model(fitted), _axes(ax)
+    history = json.loads(model.report())["history"]
     steps = [step["step"] for step in history]
     objective = np.array([step["objective"] for step in history], dtype=float)
     if np.isfinite(objective).any():
@@ -67,10 +78,12 @@ def convergence(fitted: Any, ax: Any = None) -> Any:
     return ax
 
 
-def plan(fitted: Any, ax: Any = None, ys: ArrayLike | None = None, yt: ArrayLike | None = None) -> Any:
-    """The transport plan as a picture; rows and columns in the order of labels, where these are given."""
-    ax = _axes(ax)
-    coupling = _model(fitted).plan()
+def plan(
+    fitted: Any, ax: Any = None, ys: ArrayLike | None = None, yt: ArrayLike | None = None
+) -> Any:
+    """The transport plan as a picture; rows and columns in the order of labels, where these are
+    given."""
+    coupling, ax = _model(fitted).plan(), _axes(ax)
     rows, columns = coupling.shape
     if ys is not None:
         coupling = coupling[_in_order(ys, rows, "ys", ax.axhline, ax.yaxis)]
@@ -101,21 +114,83 @@ def _in_order(labels: ArrayLike, count: int, name: str, line: Any, axis: Any) ->
     return np.argsort(codes, kind="stable")
 
 
-def metric(fitted: Any, ax: Any = None) -> Any:
-    """The metric as a picture, positive and negative entries in different colours."""
+def metric(
+    fitted: Any,
+    ax: Any = None,
+    order: str = "auto",
+    shape: tuple[int, int] | None = None,
+    most: int = 60,
+) -> Any:
+    """The metric as a picture, positive and negative entries in different colours.
+
+    `order` is that of the features: "given", "size" (by the entry on the diagonal, largest first),
+    or "cluster" (features that the metric ties together stand together). Of many features "size"
+    and "cluster" show the `most` with the largest entries on the diagonal; "cluster" divides these
+    out, so that what ties features together is seen. "auto" is "given" up to 30 features, then
+    "cluster".
+
+    `shape` is for features that are pixels: (height, width). The picture then has the entry of each
+    on the diagonal in its place."""
     ax = _axes(ax)
     A = _metric.matrix(_model(fitted))
-    most = np.abs(A).max()
-    picture = ax.imshow(A, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
-    ax.set(xlabel="feature", ylabel="feature", title="metric")
-    names = _names(fitted, len(A))
-    if names is None:
+    d = len(A)
+    if shape is not None:
+        return _pixels(np.diag(A), shape, ax)
+    if order not in ("auto", "given", "size", "cluster"):
+        raise ValueError(f"order: '{order}' is not one of auto, given, size, cluster")
+    if most < 2:
+        raise ValueError(f"most: {most} is less than 2")
+    if order == "auto":
+        order = "given" if d <= 30 else "cluster"
+    chosen, title = np.arange(d), "metric"
+    if order != "given":
+        chosen = np.argsort(-np.diag(A), kind="stable")[:most]
+        title = "metric" if len(chosen) == d else f"metric, {len(chosen)} of {d} features"
+    if order == "cluster":
+        scale = np.sqrt(np.diag(A))
+        A = A / np.outer(scale, scale)  # between -1 and 1, since A is positive definite
+        chosen = chosen[_together(A[np.ix_(chosen, chosen)])]
+        title += ", each divided by its own size"
+    A = A[np.ix_(chosen, chosen)]
+    beside = A[~np.eye(len(A), dtype=bool)] if order == "cluster" else A
+    limit = np.abs(beside).max() if beside.size else 1.0
+    picture = ax.imshow(A, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    ax.set(xlabel="feature", ylabel="feature", title=title)
+    names = getattr(fitted, "feature_names_in_", None)
+    names = chosen if names is None else np.asarray(names)[chosen]
+    if order == "given" and (d > 30 or names is chosen):
         _whole(ax.xaxis, ax.yaxis)
     else:
-        ax.set_xticks(range(len(A)), names, rotation=90)
-        ax.set_yticks(range(len(A)), names)
+        small = {"fontsize": "xx-small"} if len(names) > 30 else {}
+        ax.set_xticks(range(len(A)), names, rotation=90, **small)
+        ax.set_yticks(range(len(A)), names, **small)
     ax.figure.colorbar(picture, ax=ax)
     return ax
+
+
+def _pixels(values: Any, shape: tuple[int, int], ax: Any) -> Any:
+    height, width = shape
+    if height * width != len(values):
+        raise ValueError(
+            f"shape: {height} x {width} is {height * width} pixels; there are {len(values)} "
+            "features"
+        )
+    picture = ax.imshow(values.reshape(shape), cmap="magma", interpolation="nearest")
+    ax.set(title="metric: weight of each pixel", xticks=[], yticks=[])
+    ax.figure.colorbar(picture, ax=ax)
+    return ax
+
+
+def _together(similar: Any) -> Any:
+    """An order in which what is similar, between -1 and 1 in size, stands side by side."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(similar) < 3:
+        return np.arange(len(similar))
+    apart = 1 - np.minimum(1, np.abs(similar))
+    np.fill_diagonal(apart, 0)
+    return leaves_list(linkage(squareform((apart + apart.T) / 2), "average", optimal_ordering=True))
 
 
 def spectrum(fitted: Any, ax: Any = None) -> Any:
@@ -130,6 +205,8 @@ def spectrum(fitted: Any, ax: Any = None) -> Any:
 
 def directions(fitted: Any, ax: Any = None, count: int = 3) -> Any:
     """The directions in which distance counts most: eigenvectors of the largest eigenvalues."""
+    if count < 1:
+        raise ValueError(f"count: {count} is less than 1")
     ax = _axes(ax)
     values, vectors = np.linalg.eigh(_metric.matrix(_model(fitted)))
     d = len(values)
@@ -154,30 +231,57 @@ def directions(fitted: Any, ax: Any = None, count: int = 3) -> Any:
 
 
 def ellipse(
-    fitted: Any, ax: Any = None, centre: tuple[float, float] = (0.0, 0.0), radius: float = 1.0
+    fitted: Any,
+    ax: Any = None,
+    centre: tuple[float, float] | None = None,
+    radius: float | None = None,
+    data: bool = True,
 ) -> Any:
-    """The points at this distance from the centre; for two features."""
+    """The points at one distance from a centre, over the points of both domains (`data`); for two
+    features. None for the centre is the mean of the target points, None for the radius the mean
+    distance of target points from it."""
     ax = _axes(ax)
-    A = _metric.matrix(_model(fitted))
+    model = _model(fitted)
+    A = _metric.matrix(model)
     if A.shape != (2, 2):
         raise ValueError(f"ellipse: the metric has {len(A)} features; it can be drawn for 2")
+    if model.options["preprocess"] in ("l2", "hellinger") and (
+        data or centre is None or radius is None
+    ):
+        raise ValueError(
+            "ellipse: after l2 or hellinger the points are not those given; pass data=False"
+        )
+    if data or centre is None or radius is None:
+        source = _metric.restored(model, model.source_points, "source")
+        target = _metric.restored(model, model.target_points, "target")
+    if data:
+        ax.scatter(*source.T, marker="x", s=15, color="tab:blue", alpha=0.5, label="source")
+        ax.scatter(*target.T, s=15, color="lightgrey", label="target", zorder=0)
+    middle = np.asarray(target.mean(axis=0) if centre is None else centre, dtype=float)
+    if middle.shape != (2,):
+        raise ValueError(f"centre: {centre}; give two numbers")
+    if radius is None:
+        away = target - middle
+        radius = float(np.sqrt(np.einsum("ij,jk,ik->i", away, A, away)).mean()) or 1.0
     values, vectors = np.linalg.eigh(A)
     width, height = 2 * radius / np.sqrt(values)
     angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
-    outline = Ellipse(centre, width, height, angle=angle, fill=False, linewidth=2)
-    outline.set_label(f"distance {radius:g}")
+    outline = Ellipse(tuple(middle), width, height, angle=angle, fill=False, linewidth=2)
+    outline.set_label(f"distance {radius:.3g}")
     ax.add_patch(outline)
     ax.autoscale_view()
+    names = getattr(fitted, "feature_names_in_", ("feature 0", "feature 1"))
+    ax.set(xlabel=names[0], ylabel=names[1], title="points at one distance")
     ax.set_aspect("equal")
     ax.legend()
     return ax
 
 
 def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
-    """Source, mapped source and target points: their two coordinates, or, of more, the two directions
-    in which they spread most under the learned metric. `ys` colours the source by class."""
-    ax = _axes(ax)
-    model = _model(fitted)
+    """Source, mapped source and target points: their two coordinates, or, of more, the two
+    directions in which they spread most under the learned metric. `ys` colours the source by class.
+    Where all mapped points fall into one place, the picture says so, and what to change."""
+    model, ax = _model(fitted), _axes(ax)
     source, target = model.source_points, model.target_points
     sets = [source, _metric.inside(model, model.map()), target]
     names: Any = _names(fitted, 2) if source.shape[1] == 2 else None
@@ -194,7 +298,11 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     if names is None:
         names = ("feature 0", "feature 1")
     colours: Any = "tab:blue"
-    marks = [("o", "lightgrey", "target"), ("x", "dimgrey", "source"), ("o", "dimgrey", "mapped source")]
+    marks = [
+        ("o", "lightgrey", "target"),
+        ("x", "dimgrey", "source"),
+        ("o", "dimgrey", "mapped source"),
+    ]
     key = [Line2D([], [], marker=m, color=c, linestyle="", label=text) for m, c, text in marks]
     if ys is not None:
         classes, codes = np.unique(_checks.of_points(ys, len(source), "ys"), return_inverse=True)
@@ -211,6 +319,38 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
         key[2].set_color("tab:red")
     ax.set(xlabel=names[0], ylabel=names[1], title="points")
     ax.legend(handles=key)
+    spread = [float(np.sqrt(points.var(axis=0).sum())) for points in (sets[1], sets[2])]
+    if spread[0] < 0.1 * spread[1]:
+        hint = (
+            "All mapped points are near one place: the plan is almost uniform.\n"
+            "Try a smaller reg_e (lambda)."
+        )
+        ax.text(0.02, 0.02, hint, transform=ax.transAxes, color="tab:red", fontsize="small")
+    return ax
+
+
+def path(found: Any, ax: Any = None, yt: ArrayLike | None = None) -> Any:
+    """A path of `fit_path`: the transport cost against lambda and, where labels of the target
+    points are given, the share that is labelled right. A cross is a fit that did not converge."""
+    if not isinstance(found, LambdaPath):
+        raise TypeError(f"{type(found).__name__}: give what remblai.fit_path returns")
+    scores = None if yt is None else [100 * score.accuracy for score in found.scores(yt)]
+    ax = _axes(ax)
+    costs = found.values("transport_cost")
+    lines = ax.plot(found.lambdas, costs, "o-", color="tab:blue", label="transport cost")
+    missed = [model.status != "converged" for model in found]
+    if any(missed):
+        lines += ax.plot(
+            found.lambdas[missed], costs[missed], "kx", markersize=9, label="not converged"
+        )
+    if found.lambdas.min() > 0:
+        ax.set_xscale("log")
+    ax.set(xlabel="lambda", ylabel="transport cost", title="path of lambda")
+    if scores is not None:
+        right = ax.twinx()
+        lines += right.plot(found.lambdas, scores, "s--", color="tab:red", label="labelled right")
+        right.set_ylabel("% of the target points")
+    ax.legend(handles=lines)
     return ax
 
 

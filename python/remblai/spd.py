@@ -73,5 +73,7 @@ def karcher_mean(matrices: ArrayLike) -> Float:
     """The matrix with the smallest sum of squared distances to those given, of shape (k, d, d)."""
     stack = check_array(matrices, dtype=np.float64, allow_nd=True, order="C", input_name="matrices")
     if stack.ndim != 3 or len(stack) == 0:
-        raise ValueError(f"matrices: an array of shape {stack.shape}; give at least one, as (k, d, d)")
+        raise ValueError(
+            f"matrices: an array of shape {stack.shape}; give at least one, as (k, d, d)"
+        )
     return _core.spd_karcher_mean(stack)

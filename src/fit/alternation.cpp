@@ -16,6 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double grace_seconds = 2;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double seconds_since(Clock::time_point start) {
@@ -35,13 +36,15 @@ class Alternation {
   Step plan_step();
   void ask_classes();
   void follow_classes();
+  void learn_head();
   bool keeps_going() const { return parts_.classes || parts_.learner.learns(); }
   bool last_step() const;
   bool rises(const Step& record) const;
   void judge(const LearnedMetric& before, Step& record) const;
   Matrix moment() const {
-    const Matrix& x = parts_.classes ? parts_.classes->moved() : parts_.space.x;
-    return second_moment(x, parts_.space.z, parts_.planner.moments(parts_.space.z));
+    const Space& space = parts_.space;
+    if (parts_.classes) return second_moment(parts_.classes->moved(), space.z, followed_);
+    return second_moment(space.x, space.z, parts_.planner.moments(space.z));
   }
   bool report(const Step* record, int passes, double error);
   void go_on_from(const RunState& state);
@@ -54,6 +57,7 @@ class Alternation {
   DistanceWatch watch_;
   double best_ = infinity;  // upper bound of the lowest objective so far
   double bounds_[2] = {};   // of the objective of the last plan: lower, upper
+  PlanMoments followed_;    // of the plan that the classes followed
   bool stopped_ = false;
   Clock::time_point start_ = Clock::now(), last_report_ = start_;
 };
@@ -92,11 +96,23 @@ Outcomes Alternation::run() {
     moment = this->moment();
     if (run_.file) run_.file->save(state(moment));
   }
-  out_.fixed_point_residual =
-      full && !out_.history.empty() ? parts_.learner.residual(this->moment()) : nan;
-  if (parts_.classes && !out_.history.empty())
-    parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z());
+  const bool residual = full && parts_.learner.learns() && !out_.history.empty();
+  out_.fixed_point_residual = residual ? parts_.learner.residual(this->moment()) : nan;
+  if (parts_.classes && !out_.history.empty()) learn_head();
   return std::move(out_);
+}
+
+// A run that was stopped before has some time yet: the labels are worth it.
+void Alternation::learn_head() {
+  const auto begin = Clock::now();
+  parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z(), [&] {
+    const bool on = report(nullptr, 0, 0) || (stopped_ && seconds_since(begin) < grace_seconds);
+    if (!on && !stopped_) {
+      stopped_ = true;
+      out_.status = conclusion();
+    }
+    return on;
+  });
 }
 
 // What is not in a state follows from it: the metric from its moment, the plan from the metric.
@@ -121,7 +137,10 @@ void Alternation::ask_classes() {
   const Options& options = parts_.options;
   ClassStep& classes = *parts_.classes;
   const MetricLearner& learner = parts_.learner;
-  classes.ask(learner.x(), learner.z());
+  classes.ask(learner.x(), learner.z(), [this] {
+    stopped_ = stopped_ || !report(nullptr, 0, 0);
+    return !stopped_;
+  });
   const double mean = classes.mean_cost();
   PlanOptions plan;
   plan.lambda = options.lambda_unit == Unit::relative ? options.lambda * mean
@@ -147,7 +166,8 @@ void Alternation::ask_classes() {
 void Alternation::follow_classes() {
   const Matrix plan_shares = parts_.space.q.cwiseInverse().asDiagonal() *
                              parts_.planner.transposed_times(parts_.classes->members());
-  parts_.classes->move(parts_.planner.moments(parts_.space.z), plan_shares, parts_.learner);
+  followed_ = parts_.planner.moments(parts_.space.z);
+  parts_.classes->move(followed_, plan_shares, parts_.learner);
   parts_.learner.move_source(parts_.classes->moved(), parts_.classes->last_move(parts_.learner));
 }
 
@@ -184,7 +204,8 @@ Step Alternation::plan_step() {
                                ? std::max(options.tolerance, std::min(0.1 * watch_.change(), 1e-3))
                                : options.tolerance;
   const TransportResult plan = parts_.planner.solve(
-      tolerance, [this](int passes, double error) { return report(nullptr, passes, error); },
+      tolerance,
+      [this](int passes, double error) { return !stopped_ && report(nullptr, passes, error); },
       run_.file ? Snapshot([this](const auto& g) {
         if (run_.file->due()) run_.file->save_potentials(g());
       })

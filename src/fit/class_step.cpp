@@ -121,7 +121,7 @@ double ClassStep::handicap(const Candidate& candidate, bool hides_change) const 
   return margin * (doubt + (trusted ? 0 : 1));
 }
 
-void ClassStep::explain(const MetricLearner& metric) {
+void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   const ClassOptions& options = options_.classes;
   const bool shares_known = options.target_shares.kind() != SharesChoice::estimated;
   std::vector<bool> translations, cautions;
@@ -129,19 +129,18 @@ void ClassStep::explain(const MetricLearner& metric) {
   if (options.translation != Translation::no) translations.push_back(true);
   if (shares_known || options.caution != Caution::bold) cautions.push_back(true);
   if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
+  const Eigen::RowVectorXd shift = metric.embed(translation()).row(0);
+  const Clouds centred(metric.x().rowwise() + shift, metric.z());
   std::optional<Discrepancy> compare;
-  if (translations.size() * cautions.size() > 1)
-    compare.emplace(metric.x(), metric.z(), problem_.p, problem_.q);
+  if (translations.size() * cautions.size() > 1) compare.emplace(centred, problem_.p, problem_.q);
 
-  const Eigen::RowVectorXd embedded_shift = metric.embed(translation()).row(0);
   std::vector<Candidate> candidates;
   Judgement judgements[2];     // without and with a translation
   double changes[2] = {0, 0};  // of the shares
   for (const bool translate : translations) {
+    const Clouds clouds = translate ? centred : centred.translated(-shift);
     Judgement& judgement = judgements[translate];
-    judgement = translate
-                    ? judge(problem_, metric.x().rowwise() + embedded_shift, metric.z(), options)
-                    : judge(problem_, metric.x(), metric.z(), options);
+    judgement = judge(problem_, clouds, options, pulse);
     const double reliability = std::min(judgement.left_out, judgement.round_trip);
     std::vector<Vector> weights;
     for (const bool cautious : cautions) {
@@ -150,7 +149,7 @@ void ClassStep::explain(const MetricLearner& metric) {
     }
     changes[translate] = share_change(shares_of(judgement, reliability, true).shares);
     std::vector<double> distances(cautions.size(), 0.0);
-    if (compare) distances = (*compare)(translate, weights);
+    if (compare) distances = (*compare)(clouds, weights);
     for (std::size_t c = 0; c < cautions.size(); ++c) {
       if (compare) discrepancies_[2 * translate + !cautions[c]] = distances[c];
       candidates.push_back({translate, cautions[c], distances[c], judgement.left_out});
@@ -187,13 +186,13 @@ void ClassStep::restore(const State& state) {
   reliability_ = state.reliability;
 }
 
-void ClassStep::ask(const Matrix& x, const Matrix& z) {
+void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   if (first_) {
     now_ = std::move(*first_);
     first_.reset();
     left_out_ = reliability_ = now_.left_out;
   } else {
-    now_ = judge(problem_, x, z, options_.classes);
+    now_ = judge(problem_, Clouds(x, z), options_.classes, pulse);
   }
   reliability_ = std::min(reliability_, now_.round_trip);
   shares_ = shares_of(now_, reliability_, explanation_.cautious);
@@ -233,7 +232,7 @@ void ClassStep::move(const PlanMoments& plan, const Matrix& plan_shares,
                   std::sqrt(noise_ > 0 ? noise_ : 1.0);
 }
 
-void ClassStep::learn_head(const Matrix& x, const Matrix& z) {
+void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   const Index m = x.rows(), n = z.rows();
   LabelledPoints points{Matrix(n + m, x.cols()), Matrix(n + m, problem_.class_count()),
                         Vector(n + m), problem_.places};
@@ -242,9 +241,14 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z) {
   points.shares << (plan_shares_.size() > 0 ? plan_shares_ : shares_.opinions), problem_.members;
   fix_known(points.shares);
   points.weights << static_cast<double>(n) * problem_.q, static_cast<double>(m) * problem_.p;
+  const Clouds clouds(x, z);
+  if (clouds.measured()) {
+    points.distances.resize(n + m, n + m);
+    points.distances << clouds.zz, clouds.zx, clouds.zx.transpose(), clouds.xx;
+  }
+  const double unit = clouds.mean_distance(problem_.p, problem_.q);
   head_ =
-      fit_classifier(points, remblai::mean_cost(problem_, x, z), Purpose::labels, options_.classes)
-          .classifier;
+      fit_classifier(std::move(points), unit, Purpose::labels, options_.classes, pulse).classifier;
 }
 
 ClassModel ClassStep::model() const {

@@ -30,14 +30,15 @@ class ClassStep {
 
   /// Chooses how the target came about: with or without a translation, with cautious or bold class
   /// shares. The source weighted by the shares of an explanation is nearest to the target under the
-  /// best one. `metric` is at its first state.
-  void explain(const MetricLearner& metric);
+  /// best one. `metric` is at its first state. Here and below: where the pulse stops the work,
+  /// simpler classifiers answer, and what follows is well defined.
+  void explain(const MetricLearner& metric, const Pulse& pulse);
 
   /// The source points as they are moved so far, in the coordinates of the space.
   const Matrix& moved() const { return moved_; }
 
   /// Classifier, reliability and shares, for embedded points.
-  void ask(const Matrix& x, const Matrix& z);
+  void ask(const Matrix& x, const Matrix& z, const Pulse& pulse);
 
   // What the next plan is asked for, after `ask`.
   double mean_cost() const { return now_.unit; }
@@ -57,7 +58,7 @@ class ClassStep {
 
   /// The classifier that labels: on the moved source points and the target points with the shares
   /// that the last plan gave them.
-  void learn_head(const Matrix& x, const Matrix& z);
+  void learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse);
 
   /// What one step hands to the next.
   struct State {

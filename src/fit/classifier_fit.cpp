@@ -8,7 +8,6 @@
 
 #include "base/linalg.h"
 #include "fit/calibration.h"
-#include "fit/kernel_ridge.h"
 #include "model/gaussian.h"
 
 namespace remblai {
@@ -66,8 +65,8 @@ double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
 
 }  // namespace
 
-FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Purpose purpose,
-                                const ClassOptions& options) {
+FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose purpose,
+                                const ClassOptions& options, const Pulse& pulse) {
   const auto judged = static_cast<Index>(labelled.places.size());
   Vector weights = labelled.weights.tail(judged);
   weights /= weights.sum();
@@ -76,12 +75,12 @@ FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Pur
   double smallest = calibrate_candidate(best, labelled, weights, Biases::free);
 
   const Matrix targets = labelled.shares.array() - 1 / static_cast<double>(labelled.shares.cols());
-  KernelRidge ridge(labelled.points, options.landmarks);
+  KernelRidge ridge(labelled.points, options.landmarks, std::move(labelled.distances));
   for (const double factor : {2.0, 1.0, 0.5}) {
     Candidate next;
     next.classifier.width = factor * options.kernel_width * unit;
     ridge.set_width(next.classifier.width);
-    KernelFit fit = ridge.fit(targets, labelled.weights, options.smoothing, judged);
+    KernelFit fit = ridge.fit(targets, labelled.weights, options.smoothing, judged, pulse);
     if (fit.coefficients.size() == 0) continue;
     next.classifier.coefficients = std::move(fit.coefficients);
     next.classifier.missed = fit.missed;
@@ -108,27 +107,31 @@ Vector right(const Matrix& scores, const std::vector<Index>& places) {
   return found;
 }
 
-Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,
-                         const Vector& weights, const ClassOptions& options) {
+Classifier fit_backwards(const Classifier& forth, const Matrix& points, Matrix distances,
+                         const Matrix& probabilities, const Vector& weights,
+                         const ClassOptions& options, const Pulse& pulse) {
   const auto n = static_cast<double>(points.rows());
   Classifier back;
   back.width = forth.width;
   back.biases = Vector::Zero(probabilities.cols());
   const Matrix weighted = weights.asDiagonal() * probabilities;
   const Vector totals = weighted.colwise().sum();
-  if (forth.width == 0) {
+  const auto by_means = [&] {
+    back.width = 0;
     back.points = class_means(points, weighted, totals.cwiseMax(1e-300));
     return back;
-  }
+  };
+  if (forth.width == 0) return by_means();
   // A point weighs as much as its classes are rare, so that every class weighs the same.
   const Vector rarity = (totals / n).cwiseMax(0.5 / n).cwiseInverse();
   const Vector balanced =
       (probabilities * rarity / static_cast<double>(probabilities.cols())).cwiseMax(1e-3);
-  KernelRidge ridge(points, options.landmarks);
+  KernelRidge ridge(points, options.landmarks, std::move(distances));
   ridge.set_width(back.width);
   const Matrix targets = probabilities.array() - 1 / static_cast<double>(probabilities.cols());
   back.coefficients =
-      ridge.fit(targets, weights.cwiseProduct(balanced), options.smoothing, 0).coefficients;
+      ridge.fit(targets, weights.cwiseProduct(balanced), options.smoothing, 0, pulse).coefficients;
+  if (back.coefficients.size() == 0) return by_means();
   back.points = ridge.support();
   return back;
 }

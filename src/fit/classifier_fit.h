@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "fit/kernel_ridge.h"
 #include "remblai/class_model.h"
 #include "remblai/options.h"
 
@@ -16,6 +17,7 @@ struct LabelledPoints {
   Matrix shares;              ///< one row a point, one column a class; rows sum to 1
   Vector weights;             ///< positive, 1 on average
   std::vector<Index> places;  ///< the class of each labelled point
+  Matrix distances = {};      ///< squared, among the points; empty: not yet measured
 };
 
 struct FittedClassifier {
@@ -28,16 +30,19 @@ struct FittedClassifier {
 enum class Purpose { posteriors, labels };
 
 /// Widths of kernels are in units of `unit`, a squared distance. O(n^3) up to as many points as
-/// there are landmarks, see KernelRidge.
-FittedClassifier fit_classifier(const LabelledPoints& labelled, double unit, Purpose purpose,
-                                const ClassOptions& options);
+/// there are landmarks, see KernelRidge. Where the pulse stops it, the best of the candidates that
+/// were tried is taken, of which the class means are the first.
+FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose purpose,
+                                const ClassOptions& options, const Pulse& pulse = {});
 
 /// 1 where the highest score of a point is at its place, else 0.
 Vector right(const Matrix& scores, const std::vector<Index>& places);
 
 /// Labels carried back: a classifier of the same kind and width as `forth`, trained on `points`
-/// with these class probabilities, each class counting the same. Not calibrated.
-Classifier fit_backwards(const Classifier& forth, const Matrix& points, const Matrix& probabilities,
-                         const Vector& weights, const ClassOptions& options);
+/// with these class probabilities, each class counting the same. Not calibrated. `distances` may be
+/// empty, as those of LabelledPoints. Where the pulse stops it, it is one of class means.
+Classifier fit_backwards(const Classifier& forth, const Matrix& points, Matrix distances,
+                         const Matrix& probabilities, const Vector& weights,
+                         const ClassOptions& options, const Pulse& pulse = {});
 
 }  // namespace remblai

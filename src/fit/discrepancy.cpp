@@ -25,24 +25,29 @@ Matrix kernel(Matrix distances, double width) {
 
 }  // namespace
 
-Discrepancy::Discrepancy(const Matrix& x, const Matrix& z, const Vector& p, const Vector& q)
-    : rows_(even_sample(x.rows(), most_compared)),
-      columns_(even_sample(z.rows(), most_compared)),
-      z_(z(columns_, Eigen::all)),
-      shift_(q.transpose() * z - p.transpose() * x),
+Discrepancy::Discrepancy(const Clouds& centred, const Vector& p, const Vector& q)
+    : rows_(even_sample(centred.x.rows(), most_compared)),
+      columns_(even_sample(centred.z.rows(), most_compared)),
       q_(normalised(q, columns_)) {
-  x_ = x(rows_, Eigen::all).rowwise() + shift_;
-  const double mean = normalised(p, rows_).dot(squared_distances(x_, z_) * q_);
+  const double mean = q_.dot(across(centred) * normalised(p, rows_));
   if (mean > 0) width_ = 0.8 * mean;
-  within_source_ = kernel(squared_distances(x_), width_);
-  within_target_ = mean_within(kernel(squared_distances(z_), width_), q_);
+  const auto within = [&](const Matrix& points, const std::vector<Index>& places,
+                          const Matrix& distances) {
+    return kernel(distances.size() ? distances : squared_distances(points(places, Eigen::all)),
+                  width_);
+  };
+  within_source_ = within(centred.x, rows_, centred.xx);
+  within_target_ = mean_within(within(centred.z, columns_, centred.zz), q_);
 }
 
-std::vector<double> Discrepancy::operator()(bool translated,
+Matrix Discrepancy::across(const Clouds& clouds) const {
+  if (clouds.measured()) return clouds.zx;
+  return squared_distances(clouds.z(columns_, Eigen::all), clouds.x(rows_, Eigen::all));
+}
+
+std::vector<double> Discrepancy::operator()(const Clouds& clouds,
                                             const std::vector<Vector>& weights) const {
-  const Matrix across =
-      translated ? squared_distances(x_, z_) : squared_distances(x_.rowwise() - shift_, z_);
-  const Vector towards = kernel(across, width_) * q_;
+  const Vector towards = kernel(across(clouds), width_).transpose() * q_;
   std::vector<double> values;
   for (const Vector& all : weights) {
     const Vector w = normalised(all, rows_);

@@ -3,29 +3,30 @@
 
 #include <vector>
 
-#include "remblai/types.h"
+#include "fit/clouds.h"
 
 namespace remblai {
 
-/// Squared maximum mean discrepancies between weighted source points and target points, as they
-/// are and after a translation that brings the mean of the source to that of the target. The
-/// kernel is Gaussian, its width 0.8 times the mean squared distance after the translation: values
+/// Squared maximum mean discrepancies between weighted source points and target points. The kernel
+/// is Gaussian, its width 0.8 times the mean squared distance between clouds of one mean: values
 /// can be compared only under one kernel. The diagonals are left out, which takes away the bias. Of
 /// large sets so many points are looked at:
-inline constexpr Index most_compared = 4000;
+inline constexpr Index most_compared = most_measured;
 
 class Discrepancy {
  public:
-  /// Embedded points; p and q weigh them.
-  Discrepancy(const Matrix& x, const Matrix& z, const Vector& p, const Vector& q);
+  /// Clouds whose means are one, by the weights p and q.
+  Discrepancy(const Clouds& centred, const Vector& p, const Vector& q);
 
-  /// One value for each set of source weights, which sum to 1.
-  std::vector<double> operator()(bool translated, const std::vector<Vector>& weights) const;
+  /// Of the same clouds, wherever they lie: one value for each set of source weights, which sum to
+  /// 1.
+  std::vector<double> operator()(const Clouds& clouds, const std::vector<Vector>& weights) const;
 
  private:
+  // n x m, of the points compared.
+  Matrix across(const Clouds& clouds) const;
+
   std::vector<Index> rows_, columns_;
-  Matrix x_, z_;  // the points compared, those of the source translated
-  Eigen::RowVectorXd shift_;
   Vector q_;
   double width_ = 1, within_target_ = 1;
   Matrix within_source_;  // kernel

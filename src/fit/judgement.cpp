@@ -3,50 +3,65 @@
 
 #include <algorithm>
 
-#include "transport/ground_cost.h"
-
 namespace remblai {
 namespace {
 
 // Source points with their labels, behind the target points of known label.
-LabelledPoints labelled_points(const ClassProblem& problem, const Matrix& x, const Matrix& z) {
+LabelledPoints labelled_points(const ClassProblem& problem, const Clouds& clouds) {
   const auto known = static_cast<Index>(problem.known.size());
-  const Index m = x.rows();
-  LabelledPoints labelled{Matrix(known + m, x.cols()),
+  const Index m = clouds.x.rows();
+  LabelledPoints labelled{Matrix(known + m, clouds.x.cols()),
                           Matrix::Zero(known + m, problem.class_count()), Vector(known + m),
                           problem.known_places};
-  labelled.points << z(problem.known, Eigen::all), x;
+  labelled.points << clouds.z(problem.known, Eigen::all), clouds.x;
   for (Index j = 0; j < known; ++j)
     labelled.shares(j, problem.known_places[static_cast<std::size_t>(j)]) = 1;
   labelled.shares.bottomRows(m) = problem.members;
   labelled.weights << Vector::Ones(known), static_cast<double>(m) * problem.p;
   labelled.places.insert(labelled.places.end(), problem.places.begin(), problem.places.end());
+  if (!clouds.measured()) return labelled;
+  const Matrix across = clouds.zx(problem.known, Eigen::all);
+  labelled.distances.resize(known + m, known + m);
+  labelled.distances << clouds.zz(problem.known, problem.known), across, across.transpose(),
+      clouds.xx;
   return labelled;
+}
+
+// The distances at hand are those to all the points that a classifier was trained on, which it may
+// not be a sum over.
+bool at_hand(const Clouds& clouds, const Classifier& classifier, Index trained) {
+  return clouds.measured() && classifier.width > 0 && classifier.points.rows() == trained;
+}
+
+// Scores of the target points by a classifier that was trained on labelled points.
+Matrix scores_forth(const Classifier& classifier, const ClassProblem& problem,
+                    const Clouds& clouds) {
+  const auto known = static_cast<Index>(problem.known.size());
+  if (!at_hand(clouds, classifier, known + clouds.x.rows())) return classifier.scores(clouds.z);
+  Matrix distances(clouds.z.rows(), classifier.points.rows());
+  distances << clouds.zz(Eigen::all, problem.known), clouds.zx;
+  return classifier.scores_at(std::move(distances));
 }
 
 }  // namespace
 
-double mean_cost(const ClassProblem& problem, const Matrix& x, const Matrix& z) {
-  const double mean = GroundCost::between_points(x, z).between(problem.p, problem.q);
-  // Rounding is no distance: where the points of both clouds are one, any unit will do.
-  const double size = std::max(x.cwiseAbs2().maxCoeff(), z.cwiseAbs2().maxCoeff());
-  return mean > 1e-24 * size ? mean : size > 0 ? size : 1;
-}
-
-Judgement judge(const ClassProblem& problem, const Matrix& x, const Matrix& z,
-                const ClassOptions& options) {
+Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOptions& options,
+                const Pulse& pulse) {
   Judgement judgement;
-  judgement.unit = mean_cost(problem, x, z);
-  FittedClassifier fitted =
-      fit_classifier(labelled_points(problem, x, z), judgement.unit, Purpose::posteriors, options);
+  judgement.unit = clouds.mean_distance(problem.p, problem.q);
+  FittedClassifier fitted = fit_classifier(labelled_points(problem, clouds), judgement.unit,
+                                           Purpose::posteriors, options, pulse);
   judgement.left_out = fitted.left_out;
   judgement.classifier = std::move(fitted.classifier);
-  judgement.posterior = judgement.classifier.probabilities(judgement.classifier.scores(z));
-  const Vector weights = static_cast<double>(z.rows()) * problem.q;
-  const Classifier back =
-      fit_backwards(judgement.classifier, z, judgement.posterior, weights, options);
-  const Vector returned = right(back.scores(x), problem.places);
-  judgement.round_trip = std::min(1.0, problem.p.dot(returned));
+  judgement.posterior =
+      judgement.classifier.probabilities(scores_forth(judgement.classifier, problem, clouds));
+  const Vector weights = static_cast<double>(clouds.z.rows()) * problem.q;
+  const Classifier back = fit_backwards(judgement.classifier, clouds.z, clouds.zz,
+                                        judgement.posterior, weights, options, pulse);
+  const Matrix scores = at_hand(clouds, back, clouds.z.rows())
+                            ? back.scores_at(clouds.zx.transpose())
+                            : back.scores(clouds.x);
+  judgement.round_trip = std::min(1.0, problem.p.dot(right(scores, problem.places)));
   return judgement;
 }
 

@@ -3,6 +3,7 @@
 
 #include "fit/class_problem.h"
 #include "fit/classifier_fit.h"
+#include "fit/clouds.h"
 
 namespace remblai {
 
@@ -14,14 +15,9 @@ struct Judgement {
   double round_trip = 0;  ///< share of source labels that come back right from the target
 };
 
-/// The mean squared distance between embedded source and target points; some positive number where
-/// all are one point.
-double mean_cost(const ClassProblem& problem, const Matrix& x, const Matrix& z);
-
-/// A classifier on source points x (and the target points of known label), its opinion on the
-/// target points z, and the way back. Points are embedded. O(m^3 + n^3) up to as many points as
-/// there are landmarks.
-Judgement judge(const ClassProblem& problem, const Matrix& x, const Matrix& z,
-                const ClassOptions& options);
+/// A classifier on the source points (and the target points of known label), its opinion on the
+/// target points, and the way back. O(m^3 + n^3) up to as many points as there are landmarks.
+Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOptions& options,
+                const Pulse& pulse = {});
 
 }  // namespace remblai

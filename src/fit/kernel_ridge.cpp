@@ -36,9 +36,10 @@ std::vector<Index> even_sample(Index size, Index count) {
   return order;
 }
 
-KernelRidge::KernelRidge(const Matrix& points, Index landmarks) : points_(points) {
+KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances)
+    : points_(points) {
   if (points.rows() <= landmarks) {
-    distances_ = squared_distances(points);
+    distances_ = distances.size() ? std::move(distances) : squared_distances(points);
     return;
   }
   support_ = points(even_sample(points.rows(), landmarks), Eigen::all);
@@ -55,8 +56,9 @@ void KernelRidge::set_width(double width) {
 }
 
 KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double smoothing,
-                           Index judged) const {
-  return support_.size() ? landmark_fit(targets, weights, smoothing, judged)
+                           Index judged, const Pulse& pulse) const {
+  if (pulse && !pulse()) return {};
+  return support_.size() ? landmark_fit(targets, weights, smoothing, judged, pulse)
                          : exact_fit(targets, weights, smoothing, judged);
 }
 
@@ -92,7 +94,7 @@ Matrix KernelRidge::landmark_kernel(Index first, Index count) const {
 // h_i = w_i phi_i' B^-1 phi_i gives the value without it, T_i - (T_i - f_i)/(1 - h_i). The kernel
 // is made twice, some rows at a time, so that memory does not grow with the number of points.
 KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
-                                    Index judged) const {
+                                    Index judged, const Pulse& pulse) const {
   const Index n = points_.rows(), size = support_.rows();
   Matrix own = squared_distances(support_), root, lower;
   gaussian(own, width_);
@@ -103,6 +105,7 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
   Matrix right = Matrix::Zero(size, targets.cols());
   double reached = 0;
   for (Index first = 0; first < n; first += rows_at_a_time) {
+    if (pulse && !pulse()) return {};
     const Index count = std::min(rows_at_a_time, n - first);
     Matrix features = linalg::solve_lower(root, landmark_kernel(first, count).transpose());
     reached += features.squaredNorm();
@@ -120,6 +123,7 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
   const Matrix both = linalg::multiply(root, lower);
   fit.left_out.resize(judged, targets.cols());
   for (Index first = n - judged; first < n; first += rows_at_a_time) {
+    if (pulse && !pulse()) return {};
     const Index count = std::min(rows_at_a_time, n - first);
     const Matrix kernel = landmark_kernel(first, count);
     const Vector leverage =

@@ -2,11 +2,16 @@
 // in closed form.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "remblai/types.h"
 
 namespace remblai {
+
+/// Is asked now and then during long work; false: leave the rest, and answer with what there is.
+/// May be empty.
+using Pulse = std::function<bool()>;
 
 /// f(u) = sum_j k(u, point_j) coefficients_j, which minimises
 ///   sum_i w_i |T_i - f(u_i)|^2 + smoothing |f|^2  in the space of the kernel.
@@ -22,8 +27,9 @@ struct KernelFit {
 /// O(landmarks^2) memory.
 class KernelRidge {
  public:
-  /// `points` must outlive it.
-  KernelRidge(const Matrix& points, Index landmarks);
+  /// `points` must outlive it. `distances` are the squared ones among them, where these are at
+  /// hand.
+  KernelRidge(const Matrix& points, Index landmarks, Matrix distances = {});
 
   /// The points that f is a sum over.
   const Matrix& support() const { return support_.size() ? support_ : points_; }
@@ -31,14 +37,16 @@ class KernelRidge {
   /// The kernel exp(-|u - v|^2 / width). Half of the last width costs no exponentials.
   void set_width(double width);
 
-  /// Weights positive, `smoothing` positive. The last `judged` rows are left out one by one.
-  KernelFit fit(const Matrix& targets, const Vector& weights, double smoothing, Index judged) const;
+  /// Weights positive, `smoothing` positive. The last `judged` rows are left out one by one. There
+  /// are no coefficients where the pulse stops it.
+  KernelFit fit(const Matrix& targets, const Vector& weights, double smoothing, Index judged,
+                const Pulse& pulse = {}) const;
 
  private:
   KernelFit exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
                       Index judged) const;
   KernelFit landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
-                         Index judged) const;
+                         Index judged, const Pulse& pulse) const;
 
   Matrix landmark_kernel(Index first, Index count) const;
 

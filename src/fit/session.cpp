@@ -70,6 +70,19 @@ bool is_given(const Options& options) {
          (options.metric == MetricChoice::learned && options.prior == PriorChoice::given);
 }
 
+// Tells the callback ten times a second that the first step is being prepared. It stops once and
+// for all.
+Pulse pulse_of(const Callback& callback, int steps) {
+  if (!callback) return {};
+  return [&callback, steps, last = std::chrono::steady_clock::now(), on = true]() mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (!on || now - last < std::chrono::milliseconds(100)) return on;
+    last = now;
+    on = callback({.step = 1, .steps = steps});
+    return on;
+  };
+}
+
 }  // namespace
 
 Session::Session(const Problem& problem, const Options& options, Span span) : span_(span) {
@@ -213,11 +226,6 @@ void Session::fit(const Options& asked, const Run& run) {
     if (resumed && resumed->g.size() == space_->q.size()) planner_->start_from(resumed->g);
     if (resumed && resumed->history.empty()) resumed.reset();  // no more than a place to start
   }
-  if (classes_ && !resumed) {
-    learner_->learn(moment);
-    classes_->explain(*learner_);
-    learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
-  }
   Callback timed;  // progress counts from here, not from the first step
   if (run.callback)
     timed = [&](Progress progress) {
@@ -225,6 +233,11 @@ void Session::fit(const Options& asked, const Run& run) {
       progress.seconds = std::chrono::duration<double>(elapsed).count();
       return run.callback(progress);
     };
+  if (classes_ && !resumed) {
+    learner_->learn(moment);
+    classes_->explain(*learner_, pulse_of(timed, options.steps));
+    learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
+  }
   if (learner_->learns()) ++metric_version_;
   has_fit_ = true;
   // The residuals judge a fixed point, which a given number of steps does not look for.

@@ -23,19 +23,21 @@ double largest_difference(const Matrix& points, const Vector& origin) {
   return (points.rowwise() - origin.transpose()).cwiseAbs().maxCoeff();
 }
 
-// The unit vectors of the columns in which points differ, where these are surely independent: a
-// Cholesky factorisation of their Gram matrix tells at a fraction of the price of the general case.
-// Empty where it cannot tell.
-Matrix independent_columns(const Matrix& rows) {
+// The unit vectors of the columns in which points differ, where these are surely independent, but
+// for a share `spare` of them: a Cholesky factorisation of their Gram matrix tells at a fraction of
+// the price of the general case. Empty where it cannot tell.
+Matrix independent_columns(const Matrix& rows, double spare) {
   std::vector<Index> columns;
   for (Index j = 0; j < rows.cols(); ++j)
     if ((rows.col(j).array() != 0).any()) columns.push_back(j);
   const auto rank = static_cast<Index>(columns.size());
   if (rank == 0 || rank > rows.rows()) return {};
   Matrix gram = linalg::gram(rows(Eigen::all, columns));
+  gram.diagonal().array() += 1e-11 * gram.diagonal().maxCoeff();
   if (!linalg::cholesky_in_place(gram)) return {};
   const Vector pivots = gram.diagonal().cwiseAbs2();
-  if (!(pivots.minCoeff() > 1e-9 * pivots.maxCoeff())) return {};
+  const auto dependent = (pivots.array() <= 1e-9 * pivots.maxCoeff()).count();
+  if (static_cast<double>(dependent) > spare * static_cast<double>(rank)) return {};
   Matrix basis = Matrix::Zero(rows.cols(), rank);
   for (Index k = 0; k < rank; ++k) basis(columns[static_cast<std::size_t>(k)], k) = 1;
   return basis;
@@ -43,15 +45,15 @@ Matrix independent_columns(const Matrix& rows) {
 
 // A basis of the span, or nothing where that is the whole space. The origin is a row of its own
 // size, so that displacements far from zero are not taken for rounding.
-Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, bool with_origin) {
+Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, Span span) {
   const double far = frame.origin.cwiseAbs().maxCoeff();
-  const bool extra = with_origin && far > 0;
+  const bool extra = span == Span::with_origin && far > 0;
   Matrix rows(x.rows() + z.rows() + (extra ? 1 : 0), x.cols());
   rows.topRows(x.rows()) = x.rowwise() - frame.origin.transpose();
   rows.middleRows(x.rows(), z.rows()) = z.rowwise() - frame.origin.transpose();
   rows /= frame.length;
   if (extra) rows.bottomRows(1) = frame.origin.transpose() / far;
-  Matrix basis = extra ? Matrix() : independent_columns(rows);
+  Matrix basis = extra ? Matrix() : independent_columns(rows, span == Span::columns ? 0.1 : 0.0);
   if (basis.size() == 0) basis = linalg::row_space(rows);
   if (basis.cols() == 0) basis = Matrix::Identity(x.cols(), 1);
   return basis.cols() < x.cols() ? basis : Matrix();
@@ -61,10 +63,11 @@ Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, bool wit
 
 // A given matrix mixes all directions, and the identity as a fixed metric needs no metric step.
 Span span_of(const Options& options) {
+  const bool class_aware = options.method == Method::class_aware;
   switch (options.metric.kind()) {
     case MetricChoice::identity:
       // The class-aware method measures many distances.
-      return options.method == Method::class_aware ? Span::displacements : Span::everything;
+      return class_aware ? Span::columns : Span::everything;
     case MetricChoice::given:
       return Span::everything;
     case MetricChoice::w:
@@ -77,7 +80,8 @@ Span span_of(const Options& options) {
     case PriorChoice::automatic:
     case PriorChoice::identity:
     case PriorChoice::spread:
-      return Span::displacements;
+      return class_aware && options.ridge > 0 && options.prior_ridge > 0 ? Span::columns
+                                                                         : Span::displacements;
     case PriorChoice::w:
     case PriorChoice::w_inverse:
       return Span::with_origin;
@@ -99,7 +103,7 @@ Space make_space(const Domain& source, const Domain& target, Span span) {
   frame.origin = middle(x, z);
   frame.length = linalg::power_of_two_above(
       std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin)));
-  if (span != Span::everything) frame.basis = span_basis(x, z, frame, span == Span::with_origin);
+  if (span != Span::everything) frame.basis = span_basis(x, z, frame, span);
   space.x = frame.coordinates(x);
   space.z = frame.coordinates(z);
   return space;

@@ -33,8 +33,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void cannot_read(const std::string& label, const std::string& message) {
-  throw Error({.value = fmt::format("cannot read '{}':", label), .problem = literal(message)});
+void cannot_read(const std::string& label, const std::string& message, int code) {
+  throw Error({.value = fmt::format("cannot read '{}':", label),
+               .problem = literal(message),
+               .code = code});
 }
 
 void damaged(const std::string& label, const std::string& why) {
@@ -92,12 +94,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 File::File(const std::string& path) : path_(path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {
-    cannot_read(path, errno == ENOENT ? "no such file" : std::strerror(errno));
+    const int code = errno;
+    cannot_read(path, code == ENOENT ? "no such file" : std::strerror(code), code);
   }
-  if (S_ISDIR(about.st_mode)) cannot_read(path, "it is a folder, not a file");
-  if (!S_ISREG(about.st_mode)) cannot_read(path, "it is not a regular file");
+  if (S_ISDIR(about.st_mode)) cannot_read(path, "it is a folder, not a file", EISDIR);
+  if (!S_ISREG(about.st_mode)) cannot_read(path, "it is not a regular file", EINVAL);
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) cannot_read(path, std::strerror(errno));
+  if (descriptor_ < 0) cannot_read(path, std::strerror(errno), errno);
   size_ = static_cast<std::uint64_t>(about.st_size);
   if (size_ == 0) {
     ::close(descriptor_);
@@ -115,7 +118,7 @@ std::size_t File::read(void* to, std::size_t bytes) {
   while (done < bytes) {
     const ssize_t got = ::read(descriptor_, static_cast<char*>(to) + done, bytes - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) cannot_read(path_, std::strerror(errno));
+    if (got < 0) cannot_read(path_, std::strerror(errno), errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
@@ -125,7 +128,7 @@ std::size_t File::read(void* to, std::size_t bytes) {
 
 void File::skip(std::uint64_t bytes) {
   if (::lseek(descriptor_, static_cast<off_t>(bytes), SEEK_CUR) < 0) {
-    cannot_read(path_, std::strerror(errno));
+    cannot_read(path_, std::strerror(errno), errno);
   }
   position_ += bytes;
 }

@@ -129,14 +129,14 @@ Matrix decode(Reader& reader, const Layout& layout, const std::string& label, co
 /// The same from column-major memory that is known to be large enough.
 Matrix decode(const void* bytes, const Layout& layout, const std::string& label);
 
-/// Throws Error "cannot read 'label': message".
-[[noreturn]] void cannot_read(const std::string& label, const std::string& message);
+/// Throws Error "cannot read 'label': message". `code` is errno, where the system refused the file.
+[[noreturn]] void cannot_read(const std::string& label, const std::string& message, int code = 0);
 
 /// The same; the message ends with "; the file is truncated or damaged".
 [[noreturn]] void damaged(const std::string& label, const std::string& why);
 
 /// Throws Error "cannot write 'path': message".
-[[noreturn]] void cannot_write(const std::string& path, const std::string& message);
+[[noreturn]] void cannot_write(const std::string& path, const std::string& message, int code = 0);
 
 /// Text fit for a message: in quotes, control and non-UTF-8 bytes escaped, long text cut.
 std::string in_quotes(std::string_view text);

@@ -24,9 +24,11 @@ namespace fs = std::filesystem;
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const bool no_folder = code == ENOENT || code == ENOTDIR;
   const bool full = code == ENOSPC || code == EDQUOT;
-  cannot_write(path, no_folder ? fmt::format("there is no folder '{}'", folder)
-                     : full    ? fmt::format("{}; nothing was changed there", std::strerror(code))
-                               : std::string(std::strerror(code)));
+  cannot_write(path,
+               no_folder ? fmt::format("there is no folder '{}'", folder)
+               : full    ? fmt::format("{}; nothing was changed there", std::strerror(code))
+                         : std::string(std::strerror(code)),
+               code);
 }
 
 class Descriptor {
@@ -109,12 +111,14 @@ void require_replaceable(const struct stat& about, const std::string& path) {
     const char* what = S_ISFIFO(about.st_mode)   ? "a pipe"
                        : S_ISSOCK(about.st_mode) ? "a socket"
                                                  : "a disk";
-    cannot_write(path, fmt::format("it is {}, not a regular file", what));
+    cannot_write(path, fmt::format("it is {}, not a regular file", what), EINVAL);
   }
   if (about.st_nlink > 1)
-    cannot_write(path, fmt::format("the file has {} names (hard links), and the others would keep "
-                                   "the old content; remove this name first, or choose another",
-                                   about.st_nlink));
+    cannot_write(path,
+                 fmt::format("the file has {} names (hard links), and the others would keep "
+                             "the old content; remove this name first, or choose another",
+                             about.st_nlink),
+                 EINVAL);
   if (::access(path.c_str(), W_OK) != 0) write_failed(path, errno);
 }
 
@@ -129,8 +133,10 @@ void sync_folder(const std::string& file) {
 
 }  // namespace
 
-void cannot_write(const std::string& path, const std::string& message) {
-  throw Error({.value = fmt::format("cannot write '{}':", path), .problem = literal(message)});
+void cannot_write(const std::string& path, const std::string& message, int code) {
+  throw Error({.value = fmt::format("cannot write '{}':", path),
+               .problem = literal(message),
+               .code = code});
 }
 
 void write_atomically(const std::string& path,

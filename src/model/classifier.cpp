@@ -19,16 +19,16 @@ Matrix Classifier::scores(const Matrix& embedded) const {
   const Index block = std::max<Index>(1, 4'000'000 / std::max<Index>(1, points.rows()));
   for (Index first = 0; first < embedded.rows(); first += block) {
     const Index count = std::min(block, embedded.rows() - first);
-    Matrix values = squared_distances(embedded.middleRows(first, count), points);
-    if (width > 0) {
-      gaussian(values, width);
-      values = linalg::multiply(values, coefficients);
-    } else {
-      values = (values / -scale).cwiseMax(-largest_score);
-    }
-    all.middleRows(first, count) = values;
+    all.middleRows(first, count) =
+        scores_at(squared_distances(embedded.middleRows(first, count), points));
   }
   return all;
+}
+
+Matrix Classifier::scores_at(Matrix squared_distances) const {
+  if (width == 0) return (squared_distances / -scale).cwiseMax(-largest_score);
+  gaussian(squared_distances, width);
+  return linalg::multiply(squared_distances, coefficients);
 }
 
 Matrix Classifier::probabilities(Matrix scores) const {

@@ -65,11 +65,22 @@ ExactPlan exact_transport(const MatrixView& cost, const Vector& source_weights,
                     source_weights.size(), target_weights.size()));
   require_finite(cost, "cost");
   require_exact_memory(m, n);
-  if (cost.cwiseAbs().maxCoeff() > 1e300)
+  const double most = cost.cwiseAbs().maxCoeff();
+  if (most > 1e300)
     throw Error({.field = "cost",
-                 .value = fmt::format("{:.1e}", cost.cwiseAbs().maxCoeff()),
+                 .value = fmt::format("{:.1e}", most),
                  .problem = "is too large: differences of such costs overflow",
                  .remedy = "rescale the costs"});
+  // Costs that rounding to integers would lose have another unit.
+  if (most > 0 && most < 0x1p-960) {
+    const auto back = [](double value) { return std::ldexp(value, -900); };
+    ExactPlan plan = exact_transport(Matrix(cost * 0x1p+900), source_weights, target_weights);
+    plan.f = plan.f.unaryExpr(back).eval();
+    plan.g = plan.g.unaryExpr(back).eval();
+    plan.cost = back(plan.cost);
+    plan.gap = back(plan.gap);
+    return plan;
+  }
   const Domain sources{Matrix::Zero(m, 1), {}, source_weights};
   const Domain targets{Matrix::Zero(n, 1), {}, target_weights};
   sources.validate("source");

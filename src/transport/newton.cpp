@@ -44,7 +44,7 @@ void Newton::step(Scaling& scaling, double error, double tolerance) {
   if (!(slope > 0)) return;
   const Scaling::Point before = scaling.point();
   double length = std::min(1.0, longest_step(kernel_) / x.cwiseAbs().maxCoeff());
-  for (int attempt = 0; attempt < 12; ++attempt, length /= 2) {
+  for (int attempt = 0; attempt < 12 && keep_going_(); ++attempt, length /= 2) {
     if (scaling.move(length * x) >= 1e-4 * length * slope - 1e-15) {
       scaling.keep_in_range();
       return;
@@ -118,7 +118,7 @@ bool Newton::solve(const System& system, double enough, int most, Vector& x,
   double rho = residual.dot(z);
   for (int k = 0; k < most; ++k) {
     if (residual.lpNorm<1>() <= enough) return true;
-    if (k > 0 && !keep_going_()) return true;
+    if (!keep_going_()) return true;
     const Vector product = system.times(kernel_, d);
     const double curvature = d.dot(product);
     if (!(curvature > 0)) return true;

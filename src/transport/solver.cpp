@@ -34,6 +34,7 @@ class Solve {
   bool reach(double tolerance);
   bool reach_by_anderson(double tolerance);
   bool may_go_on();
+  bool within_budget() const;
 
   Kernel& kernel_;
   const TransportOptions& options_;
@@ -52,12 +53,12 @@ bool Solve::run(double lambda, double range, Potentials& potentials) {
     // than it saves, and at 0.1 the next stage is lost (measured from R = 1e3 to 1e4). At the end
     // the check of what is returned adds its rounding.
     reached = reach(last ? 0.9 * options_.tolerance : std::max(0.01, options_.tolerance));
-    if (last || stopped_ || !scaling_.b().allFinite()) break;
+    if (last || !within_budget() || !scaling_.b().allFinite()) break;
     stage = std::max(lambda, stage / 2);
     restart(stage);
   }
   // A solve that was stopped early returns potentials that belong to lambda all the same.
-  if (stage > lambda) restart(lambda);
+  if (stage > lambda) scaling_.start(lambda, scaling_.g());
   potentials = {scaling_.f(), scaling_.g()};
   return reached;
 }
@@ -68,7 +69,7 @@ double Solve::first_stage(double lambda, double range, const Vector& g) {
   if (g.size() > 0) {
     scaling_.start(lambda, g);
     scaling_.sinkhorn();
-    if (scaling_.error() < 0.5) return lambda;
+    if (scaling_.error() < 0.5 || !within_budget()) return lambda;
   }
   double stage = lambda;
   if (options_.solver != SolverChoice::sinkhorn)
@@ -86,10 +87,13 @@ void Solve::restart(double lambda) {
 }
 
 bool Solve::may_go_on() {
-  const int passes = kernel_.counts().all();
-  if (options_.keep_going && !options_.keep_going(passes, error_)) stopped_ = true;
+  if (options_.keep_going && !options_.keep_going(kernel_.counts().all(), error_)) stopped_ = true;
   if (options_.snapshot) options_.snapshot([this]() -> Vector { return scaling_.g(); });
-  return !stopped_ && passes < options_.max_passes;
+  return within_budget();
+}
+
+bool Solve::within_budget() const {
+  return !stopped_ && kernel_.counts().fused < options_.max_passes;
 }
 
 bool Solve::reach(double tolerance) {
@@ -112,7 +116,7 @@ bool Solve::reach(double tolerance) {
     if (slow && options_.solver != SolverChoice::sinkhorn) {
       newton_.step(scaling_, error_, options_.tolerance);
       ++in_vain;
-      if (scaling_.error() <= tolerance) continue;
+      if (scaling_.error() <= tolerance || !within_budget()) continue;
     }
     scaling_.sinkhorn();
   }

@@ -244,10 +244,36 @@ Matrix Transport::plan() const {
   return state_->kernel->matrix();
 }
 
+namespace {
+
+// The same problem in another unit of the cost, 2^-shift of it.
+TransportPlan transport_in_unit(int shift, const MatrixView& cost, const Vector& p, const Vector& q,
+                                double lambda, TransportOptions options, const Resources& resources,
+                                const Vector& start) {
+  const auto there = [shift](double value) { return std::ldexp(value, shift); };
+  const auto back = [shift](double value) { return std::ldexp(value, -shift); };
+  options.relax_source = there(options.relax_source);
+  options.relax_target = there(options.relax_target);
+  TransportPlan out = transport(Matrix(cost.unaryExpr(there)), p, q, there(lambda), options,
+                                resources, Vector(start.unaryExpr(there)));
+  out.f = out.f.unaryExpr(back).eval();
+  out.g = out.g.unaryExpr(back).eval();
+  TransportResult& result = out.result;
+  for (double* value : {&result.cost, &result.relaxation, &result.dual, &result.gap})
+    *value = back(*value);
+  return out;
+}
+
+}  // namespace
+
 TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
                         const TransportOptions& options, const Resources& resources,
                         const Vector& start) {
   require_finite(cost, "cost");
+  // Where 1/lambda would overflow, the problem has another unit.
+  constexpr double small = 0x1p-960;
+  if (lambda > 0 && lambda < small && cost.size() > 0 && cost.cwiseAbs().maxCoeff() < 0x1p+100)
+    return transport_in_unit(900, cost, p, q, lambda, options, resources, start);
   // The cost says how many points there are; the weights are checked like those of a domain.
   const Domain source{Matrix::Zero(cost.rows(), 1), {}, p};
   const Domain target{Matrix::Zero(cost.cols(), 1), {}, q};

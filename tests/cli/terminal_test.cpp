@@ -70,10 +70,9 @@ TEST_F(Streams, TextFromFilesIsEscaped) {
   // libzip makes text of such names; MATLAB's files have them as they are.
   const std::string matlab = std::string(REMBLAI_TEST_DATA) + "/io_v5_many.mat";
   std::string bytes = read(matlab);
-  for (const io::Array& array : io::list(matlab))
-    for (auto place = bytes.find(array.name + '\0'); place != std::string::npos;
-         place = bytes.find(array.name + '\0'))
-      bytes[place] = '\033';
+  const std::string name = io::list(matlab)[0].name + '\0';
+  for (auto place = bytes.find(name); place != std::string::npos; place = bytes.find(name))
+    bytes[place] = '\033';
   write(at("evil.mat"), bytes);
   write(at("evil.csv"), "a," + evil + "\n1,x\n");
   for (const Words& words :

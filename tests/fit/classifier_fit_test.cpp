@@ -225,7 +225,7 @@ TEST(ClassifierFit, TheWayBackIsTheSameRegressionWithEveryClassCountingTheSame) 
   const Vector weights = n * test::random_weights(n, 17);
   Classifier forth;
   forth.width = 4;
-  const Classifier back = fit_backwards(forth, points, p, weights, {.smoothing = 0.2});
+  const Classifier back = fit_backwards(forth, points, {}, p, weights, {.smoothing = 0.2});
   EXPECT_EQ(back.width, 4);
   Matrix system = plain_kernel(points, points, 4);
   for (Index j = 0; j < n; ++j) {
@@ -236,7 +236,7 @@ TEST(ClassifierFit, TheWayBackIsTheSameRegressionWithEveryClassCountingTheSame) 
   EXPECT_LT(difference((system * back.coefficients).array() + 1.0 / 3, p), 1e-10);
 
   forth.width = 0;
-  const Classifier means = fit_backwards(forth, points, p, weights, {});
+  const Classifier means = fit_backwards(forth, points, {}, p, weights, {});
   for (Index c = 0; c < k; ++c) {
     const Vector w = weights.cwiseProduct(p.col(c));
     EXPECT_LT(difference(means.points.row(c), w.transpose() * points / w.sum()), 1e-12);

@@ -16,15 +16,25 @@ Vector equal(Index n) {
   return Vector::Constant(n, 1 / static_cast<double>(n));
 }
 
+// The discrepancies of two clouds that `as_they_are` or after a translation that makes their means
+// one.
+std::vector<double> discrepancies(const Matrix& x, const Matrix& z, const Vector& p,
+                                  const Vector& q, bool as_they_are,
+                                  const std::vector<Vector>& weights) {
+  const Eigen::RowVectorXd shift = q.transpose() * z - p.transpose() * x;
+  const Clouds centred(x.rowwise() + shift, z);
+  return Discrepancy(centred, p, q)(as_they_are ? Clouds(x, z) : centred, weights);
+}
+
 // Of clouds of equal weights.
 double as_they_are(const Matrix& x, const Matrix& z) {
   const Vector p = equal(x.rows());
-  return Discrepancy(x, z, p, equal(z.rows()))(false, {p}).front();
+  return discrepancies(x, z, p, equal(z.rows()), true, {p}).front();
 }
 
 double translated(const Matrix& x, const Matrix& z) {
   const Vector p = equal(x.rows());
-  return Discrepancy(x, z, p, equal(z.rows()))(true, {p}).front();
+  return discrepancies(x, z, p, equal(z.rows()), false, {p}).front();
 }
 
 double mean_distance(const Matrix& x, const Matrix& z, const Vector& p, const Vector& q) {
@@ -61,8 +71,8 @@ TEST(Discrepancy, IsTheDoubleSums) {
   const Matrix moved = x.rowwise() + (q.transpose() * z - p.transpose() * x);
   const double width = 0.8 * mean_distance(moved, z, p, q);
   const std::vector<Vector> weights{p, test::random_weights(12, 5), test::random_weights(12, 6)};
-  const Discrepancy discrepancy(x, z, p, q);
-  const std::vector<double> found = discrepancy(false, weights), after = discrepancy(true, weights);
+  const std::vector<double> found = discrepancies(x, z, p, q, true, weights);
+  const std::vector<double> after = discrepancies(x, z, p, q, false, weights);
   ASSERT_EQ(found.size(), 3u);
   ASSERT_EQ(after.size(), 3u);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -117,7 +127,7 @@ TEST(Discrepancy, WeightsSayWhichSourceIsTheNearest) {
   Vector right(60);
   right << Vector::Constant(30, 0.9 / 30), Vector::Constant(30, 0.1 / 30);
   const std::vector<double> found =
-      Discrepancy(x, z, equal(60), equal(60))(false, {equal(60), right, right.reverse()});
+      discrepancies(x, z, equal(60), equal(60), true, {equal(60), right, right.reverse()});
   EXPECT_LT(found[1], 0.05);
   EXPECT_GT(found[0], 4 * std::abs(found[1]));
   EXPECT_GT(found[2], found[0]);
@@ -130,9 +140,9 @@ TEST(Discrepancy, SinglePointsAndOnePlace) {
   EXPECT_NEAR(as_they_are(all, all), 0, 1e-12);
   Vector only = Vector::Zero(5);
   only[2] = 1;
-  const Discrepancy discrepancy(random_matrix(5, 2, 1), all, equal(5), equal(5));
-  EXPECT_TRUE(std::isfinite(discrepancy(false, {only}).front()));
-  EXPECT_TRUE(std::isfinite(discrepancy(true, {only}).front()));
+  for (const bool there : {false, true})
+    EXPECT_TRUE(std::isfinite(
+        discrepancies(random_matrix(5, 2, 1), all, equal(5), equal(5), there, {only}).front()));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using test::difference;
 using test::PlacedProblem;
 
 Judgement judgement_of(const PlacedProblem& placed, const ClassOptions& options = {}) {
-  return judge(placed.classes, placed.space.x, placed.space.z, options);
+  return judge(placed.classes, Clouds(placed.space.x, placed.space.z), options);
 }
 
 TEST(Judgement, TheUnitIsTheMeanSquaredDistance) {
@@ -26,10 +26,11 @@ TEST(Judgement, TheUnitIsTheMeanSquaredDistance) {
     for (Index j = 0; j < 10; ++j)
       mean += placed.space.p[i] * placed.space.q[j] *
               (placed.space.x.row(i) - placed.space.z.row(j)).squaredNorm();
-  EXPECT_NEAR(mean_cost(placed.classes, placed.space.x, placed.space.z), mean, 1e-12 * mean);
+  const Clouds clouds(placed.space.x, placed.space.z);
+  EXPECT_NEAR(clouds.mean_distance(placed.space.p, placed.space.q), mean, 1e-12 * mean);
   EXPECT_NEAR(judgement_of(placed).unit, mean, 1e-12 * mean);
   const Matrix one = Matrix::Ones(15, 4), other = Matrix::Ones(10, 4);
-  EXPECT_EQ(mean_cost(placed.classes, one, other), 1);
+  EXPECT_EQ(Clouds(one, other).mean_distance(placed.space.p, placed.space.q), 1);
 }
 
 TEST(Judgement, ThePosteriorIsTheCalibratedScoreOfTheTargetPoints) {
@@ -65,7 +66,7 @@ TEST(Judgement, TheWayBackIsTheShareOfSourceLabelsThatReturn) {
     for (const double width : {0.8, 1e-3}) {  // kernels, then class means
       const ClassOptions options{.kernel_width = width};
       const Judgement found = judgement_of(placed, options);
-      const Classifier back = fit_backwards(found.classifier, placed.space.z, found.posterior,
+      const Classifier back = fit_backwards(found.classifier, placed.space.z, {}, found.posterior,
                                             40 * placed.space.q, options);
       double right = 0;
       for (Index i = 0; i < 30; ++i) {

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <limits>
 
 namespace remblai::io::test {
@@ -106,6 +107,24 @@ TEST_F(IoTest, WritingLeavesTheWholeFileOrNothing) {
   EXPECT_ERROR(write_npz(path("folder"), arrays), "Is a directory");
   EXPECT_ERROR(write_text("/proc/remblai.txt", "x"), "cannot write '/proc/remblai.txt'");
   EXPECT_EQ(files(), 2u) << "a temporary file was left";
+}
+
+TEST_F(IoTest, WhatTheSystemRefusedHasItsNumber) {
+  const auto code = [](const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.message().code;
+    }
+    return -1;
+  };
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_EQ(code([&] { write_text(path("folder"), "x"); }), EISDIR);
+  EXPECT_EQ(code([&] { write_text(path("nowhere/a.txt"), "x"); }), ENOENT);
+  EXPECT_EQ(code([&] { read_points(path("nothing.npy")); }), ENOENT);
+  EXPECT_EQ(code([&] { read_points(path("folder")); }), EISDIR);
+  write_text(path("a.npy"), "no array");
+  EXPECT_EQ(code([&] { read_points(path("a.npy")); }), 0);
 }
 
 TEST_F(IoTest, WrittenFilesHaveTheUsualPermissions) {

@@ -9,6 +9,7 @@
 
 #include "fit/class_test_tools.h"
 #include "model/model_file_test.h"
+#include "model/same_bits.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/model_io.h"
@@ -20,18 +21,9 @@ namespace {
 using test::class_aware;
 using test::class_problem;
 using test::contains;
+using test::expect_same_bits;
 using test::message_of;
-
 using test::nan;
-
-template <class Values>
-void expect_equal_bits(const Values& a, const Values& b, const char* what) {
-  ASSERT_EQ(a.rows(), b.rows()) << what;
-  ASSERT_EQ(a.cols(), b.cols()) << what;
-  for (Index i = 0; i < a.size(); ++i)
-    ASSERT_EQ(std::bit_cast<std::uint64_t>(a.data()[i]), std::bit_cast<std::uint64_t>(b.data()[i]))
-        << what << " " << i;
-}
 
 Options with(double lambda, Preprocess preprocess = Preprocess::none) {
   Options options = class_aware();
@@ -73,22 +65,21 @@ TEST_F(ClassModelIo, AnswersComeBackBitForBit) {
       save(model, path("model.npz"));
       const Model loaded = load(path("model.npz"));
       const Matrix points = 3 * test::random_matrix(25, problem.source.dimension(), 8);
-      expect_equal_bits(predict(model, points), predict(loaded, points), "predict");
-      expect_equal_bits(probabilities(model, points).shares, probabilities(loaded, points).shares,
-                        "probabilities");
-      expect_equal_bits(map(model), map(loaded), "map");
-      expect_equal_bits(map(model, points), map(loaded, points), "map of new points");
-      expect_equal_bits(map_back(model), map_back(loaded), "map_back");
-      expect_equal_bits(map_back(model, points), map_back(loaded, points),
-                        "map_back of new points");
-      expect_equal_bits(propagate(model, points).shares, propagate(loaded, points).shares,
-                        "propagate");
-      expect_equal_bits(plan(model), plan(loaded), "plan");
+      expect_same_bits(predict(model, points), predict(loaded, points), "predict");
+      expect_same_bits(probabilities(model, points).shares, probabilities(loaded, points).shares,
+                       "probabilities");
+      expect_same_bits(map(model), map(loaded), "map");
+      expect_same_bits(map(model, points), map(loaded, points), "map of new points");
+      expect_same_bits(map_back(model), map_back(loaded), "map_back");
+      expect_same_bits(map_back(model, points), map_back(loaded, points), "map_back of new points");
+      expect_same_bits(propagate(model, points).shares, propagate(loaded, points).shares,
+                       "propagate");
+      expect_same_bits(plan(model), plan(loaded), "plan");
       const ClassModel &a = *model.classes, &b = *loaded.classes;
-      expect_equal_bits(a.shares, b.shares, "shares");
-      expect_equal_bits(a.moves, b.moves, "moves");
-      expect_equal_bits(a.trust, b.trust, "trust");
-      expect_equal_bits(a.move_lengths, b.move_lengths, "lengths");
+      expect_same_bits(a.shares, b.shares, "shares");
+      expect_same_bits(a.moves, b.moves, "moves");
+      expect_same_bits(a.trust, b.trust, "trust");
+      expect_same_bits(a.move_lengths, b.move_lengths, "lengths");
       EXPECT_EQ(a.reliability, b.reliability);
       EXPECT_EQ(a.left_out, b.left_out);
       EXPECT_EQ(a.common_trust, b.common_trust);
@@ -207,8 +198,8 @@ TEST_F(ClassModelIo, CutAndDamagedFilesAreRefusedOrUnharmed) {
     file("damaged.npz", damaged);
     try {
       const Model loaded = load(path("damaged.npz"));
-      expect_equal_bits(model.classes->head.points, loaded.classes->head.points, "head");
-      expect_equal_bits(model.classes->opinions, loaded.classes->opinions, "opinions");
+      expect_same_bits(model.classes->head.points, loaded.classes->head.points, "head");
+      expect_same_bits(model.classes->opinions, loaded.classes->opinions, "opinions");
     } catch (const Error&) {
       ++refused;
     }

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "model/model_file_test.h"
+#include "model/same_bits.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
@@ -19,19 +20,10 @@ namespace remblai {
 namespace {
 
 using test::contains;
+using test::expect_same_bits;
 using test::message_of;
 using test::random_matrix;
 using test::small_problem;
-
-// Equal to the bit: NaN equals itself, 0 is not -0.
-template <class Values>
-void expect_same_bits(const Values& a, const Values& b, const char* what) {
-  ASSERT_EQ(a.rows(), b.rows()) << what;
-  ASSERT_EQ(a.cols(), b.cols()) << what;
-  for (Index i = 0; i < a.size(); ++i)
-    ASSERT_EQ(std::bit_cast<std::uint64_t>(a.data()[i]), std::bit_cast<std::uint64_t>(b.data()[i]))
-        << what << " " << i;
-}
 
 void expect_same_bits(double a, double b, const char* what) {
   EXPECT_EQ(std::bit_cast<std::uint64_t>(a), std::bit_cast<std::uint64_t>(b)) << what;

@@ -26,6 +26,10 @@ def shifted(seed=0, m=60, n=50, d=3, classes=3):
     return Xs, ys, Xt, yt
 
 
+def class_aware(X, y, Z, **options):
+    return remblai.fit(Xs=X, ys=y, Xt=Z, **{"method": "class-aware", **options})
+
+
 @pytest.fixture
 def domains():
     return shifted()

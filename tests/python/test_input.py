@@ -1,6 +1,8 @@
 """What comes in: every layout and type that makes sense, and clear words for the rest."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas
@@ -91,7 +93,15 @@ def with_entry(value):
         (scipy.sparse.csr_matrix(Xs), TypeError, "toarray"),
         (with_entry(np.nan), ValueError, "Xs contains NaN"),
         (with_entry(np.inf), ValueError, "infinity"),
-        (np.array([["a", "b"]]), ValueError, "string|convert"),
+        (np.array([["a", "b"]]), ValueError, "^Xs: text; convert"),
+        (Xs.astype(str), ValueError, "^Xs: text; convert"),
+        (Xs.astype(str).tolist(), ValueError, "^Xs: text"),
+        (Xs.astype(str).astype(object), ValueError, "^Xs: text"),
+        (pandas.DataFrame(Xs).astype(str), ValueError, "^Xs: text"),
+        (Xs.astype("datetime64[s]"), ValueError, "^Xs: dates"),
+        (Xs.astype("timedelta64[s]"), ValueError, "^Xs: dates"),
+        (pandas.DataFrame({"a": pandas.date_range("2024", periods=60)}), ValueError, "^Xs: dates"),
+        (np.ma.masked_greater(Xs, 0), ValueError, "^Xs: .* are masked; fill them in"),
         (Xs + 1j, ValueError, "[Cc]omplex"),
         (Xs[:, 0], ValueError, "2D"),
         (Xs[None], ValueError, "dim"),
@@ -118,7 +128,7 @@ def test_points_that_cannot_be(values, error, words):
         ({"tol": -1.0}, "^tol: -1"),
         ({"inner_tol": 0.0}, "^inner_tol: 0"),
         ({"ridge": np.nan}, "^ridge"),
-        ({"n_threads": -1}, "^n_threads: -1"),
+        ({"n_threads": 1.5}, "^n_threads: 1.5 is not a whole number"),
         ({"prior": "unity"}, "identity, w, w-inverse"),
         ({"prior": -np.eye(3)}, "definite|eigenvalue"),
         ({"prior": np.eye(2)}, "prior"),
@@ -187,8 +197,12 @@ def test_a_wrong_keyword_names_the_nearest():
         remblai.fit(Xs=Xs, Xt=Xt, reg_e=1)
     with pytest.raises(TypeError, match="did you mean 'known_labels'"):
         remblai.fit(Xs=Xs, Xt=Xt, yt_known=ys)
+    with pytest.raises(TypeError, match="did you mean 'random_state'"):
+        remblai.GroundMetricClassifier(seed=1)
     with pytest.raises(TypeError, match="did you mean 'seed'"):
-        remblai.GroundMetricClassifier(random_state=1)
+        remblai.fit(Xs=Xs, Xt=Xt, random_state=1)
+    with pytest.raises(TypeError, match="log_ is always there"):
+        GroundMetricTransport(log=True)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         remblai.transport(np.eye(2), lambda_=1, tolerence=1)
     for call in (GroundMetricTransport().fit, GroundMetricTransport().fit_transform, remblai.fit):
@@ -211,7 +225,7 @@ def test_columns_keep_their_order():
         lambda: fitted.transform(Xs=source[list("cba")]),
         lambda: remblai.GroundMetricClassifier().fit(source, ys, Xt=target[list("cba")]),
     ):
-        with pytest.raises(ValueError, match="feature names"):
+        with pytest.raises(ValueError, match="^X[st]: .*feature names"):
             fit()
 
 
@@ -258,3 +272,40 @@ def test_files_that_are_no_models(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.eye(2))
     with pytest.raises(ValueError, match="model"):
         remblai.load(tmp_path / "other.npz")
+
+
+def test_messages_name_the_arguments_of_the_caller():
+    model = remblai.fit(Xs=Xs, Xt=Xt)
+    with pytest.raises(ValueError, match="'ys'"):
+        model.predict(Xt)
+    huge = ys + 2**60
+    with pytest.raises(ValueError, match="^ys: label 1"):
+        remblai.fit(Xs=Xs, ys=huge, Xt=Xt)
+    with pytest.raises(ValueError, match="^y: label 1"):
+        remblai.GroundMetricClassifier().fit(Xs, huge, Xt=Xt)
+    with pytest.raises(ValueError, match="^source_weights: all are zero"):
+        remblai.fit(Xs=Xs, Xt=Xt, source_weights=np.zeros(len(Xs)))
+    with pytest.raises(ValueError, match="^q: all are zero"):
+        remblai.transport(np.eye(2), [1, 1], [0, 0], lambda_=1)
+    for text in (Xs.astype(str), np.ma.masked_greater(Xs, 0), Xs.astype("datetime64[s]")):
+        with pytest.raises(ValueError, match="^X: "):
+            remblai.GroundMetricClassifier().fit(text, ys, Xt=Xt)
+        with pytest.raises(ValueError, match="^Xt: "):
+            remblai.GroundMetricClassifier().fit(Xs, ys, Xt=text)
+        with pytest.raises(ValueError, match="^points: "):
+            model.map(text)
+    np.testing.assert_array_equal(  # nothing is masked
+        remblai.fit(Xs=np.ma.masked_array(Xs), Xt=Xt).f, model.f
+    )
+
+
+def test_a_model_that_outlives_the_interpreter_is_not_reported():
+    code = (
+        "import gc, numpy as np, remblai\n"
+        "class Own: pass\n"
+        "own = Own(); own.me = own\n"
+        "own.model = remblai.fit(Xs=np.eye(4), Xt=2 * np.eye(4))\n"
+        "gc.freeze()\n"  # the cycle is never collected
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "leak" not in done.stderr, done.stderr

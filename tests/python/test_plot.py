@@ -19,7 +19,9 @@ def fitted(request):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["convergence", "plan", "metric", "spectrum", "directions", "embedding"])
+@pytest.mark.parametrize(
+    "name", ["convergence", "plan", "metric", "spectrum", "directions", "embedding"]
+)
 def test_every_picture(fitted, name):
     draw = getattr(plot, name)
     ax = draw(fitted)
@@ -85,3 +87,89 @@ def test_the_plan_has_the_names_of_classes(fitted):
     names = np.array(["red", "green"])[np.arange(len(fitted.xs_)) % 2]
     ax = plot.plan(fitted, ys=names)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["green", "red"]
+
+
+def wide(d=64):
+    Xs, _, Xt, _ = shifted(d=d)
+    return GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
+
+
+def test_a_metric_of_many_features_is_sorted_or_clustered():
+    fitted = wide()
+    A = fitted.metric_
+    sizes = np.diag(A)
+    for order, most in (("size", 60), ("cluster", 20), ("auto", 30)):
+        ax = plot.metric(fitted, order=order, most=most)
+        shown = np.asarray(ax.images[0].get_array())
+        features = [int(tick.get_text()) for tick in ax.get_xticklabels()]
+        assert shown.shape == (most, most) and f"{most} of 64 features" in ax.get_title()
+        assert set(features) == set(np.argsort(-sizes)[:most])
+        expected = A[np.ix_(features, features)]
+        if order != "size":
+            scale = np.sqrt(np.diag(expected))
+            expected = expected / np.outer(scale, scale)
+        else:
+            assert np.all(np.diff(np.diag(expected)) <= 0)
+        np.testing.assert_allclose(shown, expected)
+    # Colours are for what lies beside the diagonal, which would be all that is seen.
+    beside = np.abs(shown[~np.eye(30, dtype=bool)]).max()
+    assert ax.images[0].get_clim()[1] == pytest.approx(beside)
+    plt.close("all")
+
+
+def test_what_is_tied_together_stands_together():
+    from remblai.plot import _together
+
+    groups = np.arange(12) % 3
+    similar = np.where(groups[:, None] == groups, 0.9, 0.05)
+    np.fill_diagonal(similar, 1)
+    order = groups[_together(similar)]
+    assert np.sum(np.diff(order) != 0) == 2
+
+
+def test_features_that_are_pixels():
+    fitted = wide()
+    ax = plot.metric(fitted, shape=(8, 8))
+    np.testing.assert_allclose(ax.images[0].get_array(), np.diag(fitted.metric_).reshape(8, 8))
+    with pytest.raises(ValueError, match="^shape: 7 x 8 is 56 pixels; there are 64"):
+        plot.metric(fitted, shape=(7, 8))
+    with pytest.raises(ValueError, match="^order: 'best' is not one of"):
+        plot.metric(fitted, order="best")
+    plt.close("all")
+
+
+def test_an_ellipse_lies_over_the_data():
+    Xs, _, Xt, _ = shifted(d=2)
+    for preprocess in ("none", "zscore", "standardise"):
+        fitted = GroundMetricTransport(preprocess=preprocess).fit(Xs=Xs, Xt=Xt)
+        ax = plot.ellipse(fitted)
+        source, target = (points.get_offsets() for points in ax.collections)
+        np.testing.assert_allclose(source, Xs, atol=1e-9)
+        np.testing.assert_allclose(target, Xt, atol=1e-9)
+        np.testing.assert_allclose(ax.patches[0].center, Xt.mean(axis=0))
+    assert not plot.ellipse(fitted, data=False).collections
+    with pytest.raises(ValueError, match="^centre"):
+        plot.ellipse(fitted, centre=(1, 2, 3))
+    plt.close("all")
+
+
+def test_a_blob_brings_a_hint():
+    Xs, _, Xt, _ = shifted(d=5)
+    for weight, hint in ((0.05, False), (50.0, True)):
+        ax = plot.embedding(GroundMetricTransport(weight).fit(Xs=Xs, Xt=Xt))
+        assert any("smaller reg_e" in text.get_text() for text in ax.texts) == hint
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "draw", [plot.plan, plot.metric, plot.embedding, plot.convergence, plot.spectrum]
+)
+def test_arguments_that_are_no_model(draw, fitted):
+    with pytest.raises(TypeError, match="ndarray: give a fitted estimator of remblai, or a model"):
+        draw(np.eye(3))
+    with pytest.raises(TypeError, match="^ax: ndarray; give axes of matplotlib"):
+        draw(fitted, np.arange(3))
+    with pytest.raises(TypeError, match="^LogisticRegression: give"):
+        from sklearn.linear_model import LogisticRegression
+
+        draw(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))

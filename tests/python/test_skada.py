@@ -38,7 +38,9 @@ def test_one_line_pipeline_scores(toy):
         theirs = OTMapping(base or KNeighborsClassifier(1))
         theirs.fit(X, masked(y, sample_domain), sample_domain=sample_domain)
         assert score > 0.8
-        assert score > theirs.score(X[target], y[target], sample_domain=sample_domain[target]) - 0.05
+        assert (
+            score > theirs.score(X[target], y[target], sample_domain=sample_domain[target]) - 0.05
+        )
         assert len(pipeline.predict(X[target])) == target.sum()
 
 
@@ -86,3 +88,25 @@ def test_without_skada_the_error_says_what_to_install():
     code = "import sys; sys.modules['skada'] = None; import remblai.skada"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "pip install skada" in done.stderr
+
+
+def test_parameters_of_the_transport_are_the_adapters_too(toy):
+    X, y, sample_domain = toy
+    short = GroundMetricAdapter(reg_e=0.1, ridge=0.5)
+    assert short.get_params()["reg_e"] == 0.1 and clone(short).ridge == 0.5
+    long = GroundMetricAdapter(GroundMetricTransport(reg_e=0.1, ridge=0.5))
+    for adapter in (short, long):
+        adapter.fit(X, masked(y, sample_domain), sample_domain=sample_domain)
+    np.testing.assert_array_equal(short.transport_.coupling_, long.transport_.coupling_)
+    assert clone(short).set_params(reg_e=0.3).reg_e == 0.3
+    with pytest.raises(TypeError, match="did you mean 'reg_e'"):
+        GroundMetricAdapter(rege=0.1)
+    with pytest.raises(ValueError, match="^reg_e: a transport is given too"):
+        long.set_params(reg_e=0.2).fit(X, masked(y, sample_domain), sample_domain=sample_domain)
+
+
+def test_a_domain_without_points_is_named(toy):
+    X, y, sample_domain = toy
+    for keep, role in ((sample_domain > 0, "target"), (sample_domain < 0, "source")):
+        with pytest.raises(ValueError, match=f"^sample_domain: no {role} points"):
+            GroundMetricAdapter().fit(X[keep], y[keep], sample_domain=sample_domain[keep])

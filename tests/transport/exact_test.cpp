@@ -93,6 +93,16 @@ TEST(Exact, TooManyPointsAreRefusedBeforeAnythingIsAllocated) {
   EXPECT_NO_THROW(require_exact_memory(1000, 1000));
 }
 
+TEST(Exact, AnyUnitOfTheCost) {
+  const Matrix cost = test::random_matrix(6, 5, 3).cwiseAbs();
+  const Vector p = test::random_weights(6, 1), q = test::random_weights(5, 2);
+  const ExactPlan plain = exact_transport(cost, p, q);
+  const auto tiny = [](double value) { return std::ldexp(value, -1010); };
+  const ExactPlan scaled = exact_transport(Matrix(cost.unaryExpr(tiny)), p, q);
+  EXPECT_LE((dense(scaled, 6, 5) - dense(plain, 6, 5)).cwiseAbs().sum(), 1e-12);
+  EXPECT_NEAR(std::ldexp(scaled.cost, 1010), plain.cost, 1e-9);
+}
+
 // Below the unit of the method, 2^-50, a positive weight still has a row in the plan.
 TEST(Exact, TinyWeightsKeepTheirPlace) {
   const Matrix cost = test::random_matrix(6, 5, 3).cwiseAbs();

@@ -416,6 +416,37 @@ TEST(Transport, SaysWhenItRanOutOfPasses) {
   EXPECT_GT(t.result.target_error, 1e-12);
 }
 
+TEST(Transport, MakesNoMoreIterationsThanAsked) {
+  const Matrix cost = random_cost(50, 40, 23);
+  for (const SolverChoice solver : {SolverChoice::automatic, SolverChoice::sinkhorn,
+                                    SolverChoice::anderson, SolverChoice::newton})
+    for (const int most : {1, 2, 3, 7, 30})
+      for (const Vector& start : {Vector(), Vector(Vector::Zero(40))}) {
+        const TransportPlan t =
+            transport(cost, {}, {}, 1e-4,
+                      {.tolerance = 1e-12, .max_passes = most, .solver = solver}, {}, start);
+        EXPECT_EQ(t.result.by_kind.fused, most);
+        EXPECT_FALSE(t.result.converged);
+        EXPECT_LE((t.plan.rowwise().sum() - uniform(50)).lpNorm<1>(),
+                  t.result.source_error + 1e-12);
+      }
+}
+
+// Neither the plan nor the potentials in units of lambda depend on the unit of the cost.
+TEST(Transport, AnyUnitOfTheCost) {
+  const Matrix cost = random_cost(20, 15, 5);
+  const TransportPlan plain = transport(cost, {}, {}, 0.05, {.tolerance = 1e-10});
+  for (const int shift : {-1000, -950, 900}) {
+    const auto scaled = [&](double value) { return std::ldexp(value, shift); };
+    const TransportPlan t =
+        transport(Matrix(cost.unaryExpr(scaled)), {}, {}, scaled(0.05), {.tolerance = 1e-10});
+    EXPECT_TRUE(t.result.converged);
+    EXPECT_LE((t.plan - plain.plan).cwiseAbs().sum(), 1e-8);
+    EXPECT_NEAR(std::ldexp(t.result.cost, -shift), plain.result.cost, 1e-9);
+    EXPECT_NEAR(std::ldexp(t.f[3], -shift), plain.f[3], 1e-6);
+  }
+}
+
 TEST(Transport, RefusesWhatItCannotUse) {
   const Matrix cost = random_cost(3, 3, 29);
   EXPECT_THROW(transport(cost, {}, {}, 0), Error);

@@ -2,6 +2,7 @@
 #include "transport/cuda/entries.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "transport/cuda/block_sum.cuh"
 
@@ -26,37 +27,74 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) shifts[blockIdx.x] = -top;
 }
 
-// Some rows and some columns of K, and their part of the products.
+// A number as a sum of two floats, of 48 bits together.
+struct Pair {
+  float high, low;
+  explicit __device__ Pair(double x)
+      : high(static_cast<float>(x)), low(static_cast<float>(x - static_cast<double>(high))) {}
+};
+
+// a + b, and what rounding took from it.
+__device__ float exact_sum(float a, float b, float& lost) {
+  const float sum = a + b, part = sum - a;
+  lost += (a - (sum - part)) + (b - part);
+  return sum;
+}
+
+// 2^(column - scale entry + shift). The terms may be far larger than their sum: in float alone it
+// would lose the digits that a small lambda needs, and doubles cost more than the memory does.
+__device__ float exponential(const Pair& column, const Pair& scale, const Pair& shift, float entry) {
+  const float product = scale.high * entry;
+  float lost = column.low + shift.low - fmaf(scale.low, entry, fmaf(scale.high, entry, -product));
+  const float sum = exact_sum(exact_sum(column.high, -product, lost), shift.high, lost);
+  return exp2f(sum + lost);
+}
+
+__device__ double exponential(double column, double scale, double shift, double entry) {
+  return exp2(column - scale * entry + shift);
+}
+
+// Some rows and some columns of K, and their part of the products. A thread takes 16 bytes of each
+// row at a time.
 template <class T>
 __global__ void __launch_bounds__(threads)
     make_rows(Tile<T> tile, const double* columns, double scale, const double* shifts,
               const double* x, std::int64_t columns_a_part, double* partial) {
+  using Number = std::conditional_t<sizeof(T) == sizeof(double), double, Pair>;
+  constexpr int lane = 16 / sizeof(T);
   __shared__ double parts[rows_together][warps];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows_together;
   const std::int64_t begin = blockIdx.y * columns_a_part;
   const std::int64_t end = min(begin + columns_a_part, tile.stride);
-  double dot[rows_together] = {}, shift[rows_together];
+  const Number unit(scale);
+  double dot[rows_together] = {};
+  for (std::int64_t j = begin + threadIdx.x * lane; j < end; j += threads * lane) {
+    T entries[rows_together][lane];
 #pragma unroll
-  for (int r = 0; r < rows_together; ++r)
-    shift[r] = first + r < tile.rows ? shifts[first + r] : 0;
-  for (std::int64_t j = begin + threadIdx.x; j < end; j += threads) {
-    const bool inside = j < tile.columns;
-    const double column = inside ? columns[j] : 0, factor = inside ? x[j] : 0;
+    for (int r = 0; r < rows_together; ++r)
+      if (first + r < tile.rows)
+        *reinterpret_cast<int4*>(entries[r]) =
+            *reinterpret_cast<const int4*>(tile.entries + (first + r) * tile.stride + j);
+    T sums[rows_together] = {};
+#pragma unroll
+    for (int l = 0; l < lane; ++l) {
+      const bool inside = j + l < tile.columns;
+      const Number column(inside ? columns[j + l] : 0);
+      const T factor = inside ? static_cast<T>(x[j + l]) : T(0);
+#pragma unroll
+      for (int r = 0; r < rows_together; ++r) {
+        if (first + r >= tile.rows) continue;
+        const Number shift(shifts[first + r]);
+        entries[r][l] = inside ? exponential(column, unit, shift, entries[r][l]) : T(0);
+        sums[r] += entries[r][l] * factor;
+      }
+    }
 #pragma unroll
     for (int r = 0; r < rows_together; ++r) {
       if (first + r >= tile.rows) continue;
-      const std::int64_t place = (first + r) * tile.stride + j;
-      T value = 0;
-      if (inside) {
-        // In float the exponent would lose the digits that a small lambda needs.
-        const double exponent = column - scale * static_cast<double>(tile.entries[place]) + shift[r];
-        if constexpr (sizeof(T) == sizeof(double))
-          value = exp2(exponent);
-        else
-          value = exp2f(static_cast<float>(exponent));
-      }
-      tile.kernel[place] = value;
-      dot[r] += static_cast<double>(value) * factor;
+      *reinterpret_cast<int4*>(tile.kernel + (first + r) * tile.stride + j) =
+          *reinterpret_cast<const int4*>(entries[r]);
+      dot[r] += static_cast<double>(sums[r]);
     }
   }
 #pragma unroll
@@ -144,8 +182,9 @@ void exponentials(const Tile<T>& tile, const double* columns, double scale, cons
   const std::int64_t groups = (tile.rows + rows_together - 1) / rows_together;
   const std::int64_t parts =
       std::clamp<std::int64_t>(8 * processors / groups, 1,
-                               std::clamp<std::int64_t>(tile.stride / threads, 1, most_parts));
-  const std::int64_t columns_a_part = (tile.stride + parts - 1) / parts;
+                               std::clamp<std::int64_t>(tile.stride / 8192, 1, most_parts));
+  constexpr std::int64_t round = threads * 16 / sizeof(T);
+  const std::int64_t columns_a_part = (tile.stride + parts * round - 1) / (parts * round) * round;
   make_rows<T><<<dim3(grid(groups), grid(parts)), threads, 0, stream>>>(
       tile, columns, scale, shifts, x, columns_a_part, partial);
   add_parts<<<grid((tile.rows + 255) / 256), 256, 0, stream>>>(partial, static_cast<int>(parts),

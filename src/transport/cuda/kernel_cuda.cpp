@@ -214,6 +214,10 @@ void CudaKernel<T>::use(const GroundCost& cost) {
   stride_ = (n() + lane - 1) / lane * lane;
   plan_memory();
   entries_.resize(tile_rows_ * stride_);
+  check(cudaMemset2DAsync(entries_.data() + n(), static_cast<std::size_t>(stride_) * sizeof(T), 0,
+                          static_cast<std::size_t>(stride_ - n()) * sizeof(T),
+                          static_cast<std::size_t>(tile_rows_), stream_),
+        "zeros beyond the last column");
   kernel_.resize(tile_rows_ * stride_);
   for (Buffer<double>* buffer : {&row_shift_, &weights_, &shifts_, &out_, &products_, &factors_})
     buffer->resize(m());

@@ -11,7 +11,7 @@ namespace remblai::cuda {
 using Stream = CUstream_st*;
 
 /// Some rows of an m x n matrix, row by row. `stride` is n rounded up so that rows begin at
-/// multiples of 16 bytes; entries of a kernel beyond column n are 0.
+/// multiples of 16 bytes; what stands beyond column n is 0.
 template <class T>
 struct Tile {
   T* entries = nullptr;  ///< costs without their row and column parts, in a unit of their own

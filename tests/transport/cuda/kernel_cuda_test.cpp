@@ -56,6 +56,22 @@ TEST_F(CudaKernelTest, RowsOfEveryWidthGiveTheSumsOfTheProcessor) {
     }
 }
 
+// Rows that are made in every pass come from tensor cores, in two parts of 11 bits each.
+TEST_F(CudaKernelTest, MadeCostsInFloatAreRightToAMillionth) {
+  for (const Index d : {1, 3, 64, 784}) {
+    const Matrix x = 7 * test::random_matrix(200, d, 1), z = 5 * test::random_matrix(301, d, 2);
+    const GroundCost cost = GroundCost::between_points(x, z);
+    const Matrix truth = cost.block(0, 200);
+    const double largest = truth.maxCoeff();
+    const auto kernel = kernel_on(Device::cuda, Precision::float32, 1e-9);
+    kernel->use(cost);
+    kernel->fix(largest, Vector::Zero(200), Vector::Zero(301));
+    const Matrix found = -largest * kernel->matrix().array().log();
+    // Beside the costs the exponential itself is rounded to float.
+    EXPECT_LE(test::difference(found, truth), (1e-6 + 3e-7) * largest) << d;
+  }
+}
+
 TEST_F(CudaKernelTest, TheSameInputGivesTheSameBits) {
   const GroundCost cost =
       GroundCost::between_points(test::random_matrix(700, 5, 1), test::random_matrix(17000, 5, 2));

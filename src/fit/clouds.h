@@ -1,0 +1,32 @@
+// The embedded points of both domains, and the distances among them that the parts of a judgement
+// share.
+#pragma once
+
+#include "remblai/types.h"
+
+namespace remblai {
+
+/// Distances are measured once and kept up to so many points in all.
+inline constexpr Index most_measured = 4000;
+
+struct Clouds {
+  Matrix x, z;  ///< source and target points
+
+  // Squared distances; empty where there are too many points, and whoever needs some measures them
+  // as it goes.
+  Matrix xx, zz;
+  Matrix zx;  ///< n x m
+
+  Clouds(Matrix source, Matrix target);
+
+  bool measured() const { return zx.size() > 0; }
+
+  /// The same with other source points, each of them `shift` further. O(m n) where the distances
+  /// are at hand. Digits are lost where the clouds come nearer to each other by this.
+  Clouds translated(const Eigen::RowVectorXd& shift) const;
+
+  /// sum_ij p_i q_j |x_i - z_j|^2; some positive number where all points are one.
+  double mean_distance(const Vector& p, const Vector& q) const;
+};
+
+}  // namespace remblai

@@ -1,0 +1,91 @@
+"""Files that cannot be read or written: an OSError of the right kind that names the path."""
+
+import errno
+import os
+import stat
+
+import numpy as np
+import pytest
+from conftest import shifted
+
+import remblai
+
+Xs, ys, Xt, _ = shifted(m=20, n=15)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return remblai.GroundMetricTransport().fit(Xs=Xs, ys=ys, Xt=Xt)
+
+
+def writers(fitted):
+    return (fitted.model_.save, fitted.save, fitted.report)
+
+
+def test_places_that_cannot_be_written(fitted, tmp_path):
+    (tmp_path / "file").write_text("text")
+    for write in writers(fitted):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            write(tmp_path / "nowhere/model.npz")
+        with pytest.raises(NotADirectoryError, match="file/model"):
+            write(tmp_path / "file/model.npz")
+        with pytest.raises(IsADirectoryError, match=tmp_path.name) as raised:
+            write(tmp_path)
+        assert raised.value.errno == errno.EISDIR
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written(fitted, tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        for write in writers(fitted):
+            with pytest.raises(PermissionError):
+                write(tmp_path / "model.npz")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.xfail(reason="the writer replaces what is no regular file", strict=False)
+def test_a_full_disk_is_an_error(fitted, tmp_path):
+    full = tmp_path / "full"  # never the machine's own: a writer that replaces it would break that
+    try:
+        os.mknod(full, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+    except OSError as error:
+        pytest.skip(f"devices cannot be made here: {error}")
+    for write in writers(fitted):
+        with pytest.raises(OSError):
+            write(full)
+        assert stat.S_ISCHR(os.stat(full).st_mode)
+
+
+def test_what_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing.npz") as raised:
+        remblai.load(tmp_path / "nothing.npz")
+    assert raised.value.errno == errno.ENOENT
+    with pytest.raises(IsADirectoryError):
+        remblai.load(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        remblai.load(tmp_path / "pipe")
+    (tmp_path / "text.npz").write_text("no model")
+    with pytest.raises(ValueError, match="text.npz"):
+        remblai.load(tmp_path / "text.npz")
+
+
+@pytest.mark.xfail(reason="the writer replaces links", strict=False)
+def test_links_lead_to_their_file(fitted, tmp_path):
+    """A link stays one, and what it leads to has the new bytes."""
+    for write in writers(fitted):
+        target, link = tmp_path / "target", tmp_path / "link"
+        target.write_text("old")
+        link.symlink_to(target)
+        write(link)
+        assert link.is_symlink() and target.read_bytes()[:3] != b"old"
+        target.unlink()
+        link.unlink()
+
+
+def test_a_saved_estimator_is_a_model(fitted, tmp_path):
+    fitted.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(remblai.load(tmp_path / "model.npz").plan(), fitted.coupling_)
