@@ -19,11 +19,11 @@ namespace remblai {
 /// What the ranks have in common.
 class ThreadRanks {
  public:
-  explicit ThreadRanks(int size)
-      : size(size),
-        barrier(size),
-        vectors(static_cast<std::size_t>(size)),
-        sizes(static_cast<std::size_t>(size)) {}
+  explicit ThreadRanks(int count)
+      : size(count),
+        barrier(count),
+        vectors(static_cast<std::size_t>(count)),
+        sizes(static_cast<std::size_t>(count)) {}
 
   int size;
   std::barrier<> barrier;
