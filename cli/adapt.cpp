@@ -11,6 +11,7 @@
 #include "files.h"
 #include "outputs.h"
 #include "progress.h"
+#include "ranks.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/map.h"
@@ -68,16 +69,29 @@ struct Job {
   Problem problem;
   Options options;
   Scored target, test;
-  Model model;
+  Model model;                               // with the source points of this rank
+  std::optional<Model> gathered_model = {};  // with all of them, where there are ranks
 
+  const Model& whole() const { return gathered_model ? *gathered_model : model; }
   void read();
-  std::string finish(const OutputFolder& folder);
+  std::string finish(const OutputFolder* folder);
   Report report() const;
   void write_page(const Report& report) const;
 };
 
+// All points in the order of the ranks, by the first of them.
+void write_rows(const std::string& path, const Matrix& rows) {
+  if (!ranks()) return io::write_npy(path, rows);
+  const Matrix all = gather_rows(ranks().get(), rows);
+  if (first_rank()) io::write_npy(path, all);
+}
+
 void Job::read() {
   const PhaseLine line(arguments.run.quiet, watch, "reading");
+  if (several_ranks() && arguments.save_plan)
+    throw Error({.field = "--save-plan",
+                 .problem = "needs the whole plan in one process, and these are several",
+                 .remedy = "leave it out, or start the program without mpirun"});
   arguments.prediction.validate();
   problem = load_problem(arguments.fit);
   options = load_options(arguments.fit, problem);
@@ -89,7 +103,7 @@ void Job::read() {
                  .value = "head",
                  .problem = "needs the class-aware method",
                  .remedy = "leave out $method, or give another $rule"});
-  if (by_neighbours) {
+  if (by_neighbours && !several_ranks()) {
     const auto voters = positive_entries(problem.source.probabilities()).size();
     arguments.prediction.validate(static_cast<Index>(voters));
   }
@@ -112,26 +126,26 @@ Report Job::report() const {
 
 /// Writes what follows from the model. A Ctrl-C that comes meanwhile leaves out what has not begun;
 /// one that ended the fit does not. Returns the files left out.
-std::string Job::finish(const OutputFolder& folder) {
-  const bool whole = Interrupt::requested();
+std::string Job::finish(const OutputFolder* folder) {
+  const bool stopped = any_rank(Interrupt::requested());
   std::vector<std::string> missing;
   const auto phase = [&](const char* what, const std::string& name, auto&& write) {
-    if (Interrupt::requested() && !whole) {
+    if (any_rank(Interrupt::requested()) && !stopped) {
       missing.push_back(name);
       return;
     }
     const PhaseLine line(arguments.run.quiet, watch, what);
-    write(folder.file(name));
+    write(folder ? folder->file(name) : std::string());
   };
   std::optional<Predictor> predictor;  // maps the source points once for all sets of points
   const auto label_into = [&](Scored& scored, const Matrix& points) {
     return [&](const std::string& path) {
       if (!predictor) predictor.emplace(model, arguments.prediction);
       scored.predicted = (*predictor)(points);
-      io::write_npy(path, scored.predicted);
+      if (first_rank()) io::write_npy(path, scored.predicted);
     };
   };
-  phase("mapping", "mapped.npy", [&](const auto& path) { io::write_npy(path, map(model)); });
+  phase("mapping", "mapped.npy", [&](const auto& path) { write_rows(path, map(model)); });
   phase("labelling", "labels.npy", label_into(target, problem.target.points));
   if (test.points.size() > 0) {
     phase("labelling", "test_labels.npy", label_into(test, test.points));
@@ -140,7 +154,7 @@ std::string Job::finish(const OutputFolder& folder) {
     phase("writing the plan", "plan.npy",
           [&](const auto& path) { io::write_npy(path, plan(model)); });
   }
-  if (arguments.save_metric) {
+  if (arguments.save_metric && first_rank()) {
     phase("writing the metric", "metric.npy",
           [&](const auto& path) { io::write_npy(path, model.metric.matrix()); });
   }
@@ -153,7 +167,7 @@ void Job::write_page(const Report& report) const {
   page.predicted = target.predicted;
   try {
     const PhaseLine line(arguments.run.quiet, watch, "writing the page");
-    io::write_text(arguments.page, to_html(model, report, page));
+    io::write_text(arguments.page, to_html(whole(), report, page));
   } catch (const std::exception& error) {
     throw Error({.field = "--report",
                  .problem = literal(words_of(error)),
@@ -178,44 +192,54 @@ int run(const Arguments& arguments) {
   Job job{arguments, {}, {}, {}, {}, {}, {}};
   const Inputs inputs = all_inputs(arguments);
   const std::string& checkpoint = arguments.fit.checkpoint;
-  require_outputs({{"--report", arguments.page, ".html"}}, inputs, arguments.overwrite,
-                  arguments.out);
-  // Needed before the folder of the results is there.
-  require_outputs({{"--checkpoint", checkpoint, ".npz", arguments.fit.resume}}, inputs,
-                  arguments.overwrite);
-  OutputFolder folder(arguments.out,
-                      {"model.npz", "mapped.npy", "labels.npy", "test_labels.npy", "plan.npy",
-                       "metric.npy", "report.json"},
-                      wanted(arguments), inputs, arguments.overwrite);
-  job.read();
+  std::optional<OutputFolder> folder;
+  on_first_rank([&] {
+    require_outputs({{"--report", arguments.page, ".html"}}, inputs, arguments.overwrite,
+                    arguments.out);
+    // Needed before the folder of the results is there.
+    require_outputs({{"--checkpoint", checkpoint, ".npz", arguments.fit.resume}}, inputs,
+                    arguments.overwrite);
+    folder.emplace(
+        arguments.out,
+        std::vector<std::string>{"model.npz", "mapped.npy", "labels.npy", "test_labels.npy",
+                                 "plan.npy", "metric.npy", "report.json"},
+        wanted(arguments), inputs, arguments.overwrite);
+  });
+  agree(ranks().get(), [&] { job.read(); });
   if (arguments.fit.dry_run) {
     tell_estimate(job.problem, job.options);
     return Exit::success;
   }
-  require_reachable(job.problem, job.options, arguments.run.quiet);
+  agree(ranks().get(), [&] { require_reachable(job.problem, job.options, arguments.run.quiet); });
   const Interrupt interrupt(!arguments.run.quiet);
-  folder.open();
+  on_first_rank([&] { folder->open(); });
   job.model = fit_with_progress(job.problem, job.options, arguments.run.quiet, job.watch,
                                 {.path = checkpoint, .resume = arguments.fit.resume});
-  save(job.model, folder.file("model.npz"));
+  if (ranks()) job.gathered_model = gathered(job.model);
+  on_first_rank([&] { save(job.whole(), folder->file("model.npz")); });
 
   std::string missing, failure;
   try {
-    missing = job.finish(folder);
+    missing = job.finish(folder ? &*folder : nullptr);
   } catch (const std::bad_alloc&) {
     failure = "not enough memory for what follows the fit";
   } catch (const std::exception& error) {
     failure = words_of(error);
   }
+  if (!first_rank() && failure.empty()) return conclude(job.model.status, missing);
   Report report = job.report();
-  std::vector<std::string> written = folder.written();
-  written.push_back("report.json");
-  report.files = folder.kept();
-  report.files.insert(report.files.end(), written.begin(), written.end());
-  const std::string json = to_json(job.model, report);
-  io::write_text(folder.file("report.json"), json);
-  folder.publish();
-  drop_checkpoint(checkpoint, job.model.status);
+  std::vector<std::string> written;
+  std::string json;
+  if (folder) {
+    written = folder->written();
+    written.push_back("report.json");
+    report.files = folder->kept();
+    report.files.insert(report.files.end(), written.begin(), written.end());
+    json = to_json(job.whole(), report);
+    io::write_text(folder->file("report.json"), json);
+    folder->publish();
+    drop_checkpoint(checkpoint, job.model.status);
+  }
   if (!failure.empty()) {
     throw Error({.problem = literal(failure),
                  .remedy = fmt::format("the fit is kept, with what was ready: {} holds {}",
@@ -225,7 +249,7 @@ int run(const Arguments& arguments) {
   if (arguments.run.json) {
     tell("{}", json);
   } else if (!arguments.run.quiet) {
-    tell("{}\nwritten to {}: {}\n", summary(job.model, report), arguments.out,
+    tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), arguments.out,
          fmt::join(written, ", "));
   }
   if (!arguments.page.empty()) {

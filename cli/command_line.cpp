@@ -11,6 +11,7 @@
 
 #include "arguments.h"
 #include "help.h"
+#include "ranks.h"
 #include "remblai/error.h"
 #include "remblai/version.h"
 #include "terminal.h"
@@ -133,6 +134,11 @@ Action parse_command_line(Words words) {
   if (words[0] == "--help" || words[0] == "--version") words.resize(1);
   check_words(app, words);
   const std::string command = words[0];
+  const bool asks = words.size() == 1 ? is_flag(command) : words[1] == "--help";
+  if (several_ranks() && !asks && command != "fit" && command != "adapt")
+    throw Error({.value = command,
+                 .problem = "works in one process, and these are several",
+                 .remedy = "start it without mpirun; fit and adapt are what several can do"});
   try {
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     app.parse(words);

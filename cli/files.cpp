@@ -7,11 +7,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "ranks.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 
 namespace remblai::cli {
 namespace {
+
+void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
+                 std::vector<std::string>& other) {
+  const std::string path = io::parse_spec(spec).path;
+  for (const std::string& name : skip) other.push_back(path + ":" + name);
+}
 
 Domain load_domain(const std::string& name, const std::string& points, const std::string& labels,
                    const std::string& weights, const FitArguments& arguments) {
@@ -19,6 +26,40 @@ Domain load_domain(const std::string& name, const std::string& points, const std
   domain.points = load_points(points, arguments.transpose, arguments.skip, {labels, weights});
   if (!weights.empty()) domain.weights = io::read_vector(weights);
   domain.validate(name);
+  return domain;
+}
+
+// The rows of the source that this rank takes: its share of the points of positive weight, and what
+// stands between them and those of the next.
+io::RowRange share_of_rank(Index total, const Vector& weights) {
+  const std::vector<Index> used =
+      positive_entries(weights.size() > 0 ? Domain{Matrix(total, 0), {}, weights}.probabilities()
+                                          : Vector::Ones(total));
+  const auto count = static_cast<Index>(used.size());
+  const int rank = ranks()->rank(), size = ranks()->size();
+  const auto [first, last] = share_of(count, rank, size);
+  const auto place = [&](Index k) {
+    return k == 0 ? 0 : k == count ? total : used[static_cast<std::size_t>(k)];
+  };
+  return {place(first), place(last) - place(first)};
+}
+
+// The source, of which each of several ranks reads its own rows. Labels and weights are a number a
+// row, and read whole.
+Domain load_source(const FitArguments& arguments) {
+  const std::string &labels = arguments.source_labels, &weights = arguments.source_weights;
+  std::vector<std::string> other{labels, weights};
+  add_skipped(arguments.source, arguments.skip, other);
+  const Index total = io::count_points(arguments.source, arguments.transpose, other);
+  Domain domain;
+  if (!weights.empty()) domain.weights = io::read_vector(weights);
+  if (!labels.empty()) domain.labels = load_labels(labels, "--source-labels", total);
+  domain.points = Matrix::Zero(total, 1);
+  domain.validate("source");
+  const io::RowRange rows = share_of_rank(total, domain.weights);
+  domain.points = io::read_points(arguments.source, arguments.transpose, other, rows);
+  if (!weights.empty()) domain.weights = Vector(domain.weights.segment(rows.first, rows.count));
+  if (!labels.empty()) domain.labels = Labels(domain.labels.segment(rows.first, rows.count));
   return domain;
 }
 
@@ -33,12 +74,6 @@ Matrix load_square(const std::string& flag, const std::string& spec, Index dimen
                  .remedy = fmt::format("give a {} x {} matrix", dimension, dimension)});
   }
   return matrix;
-}
-
-void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
-                 std::vector<std::string>& other) {
-  const std::string path = io::parse_spec(spec).path;
-  for (const std::string& name : skip) other.push_back(path + ":" + name);
 }
 
 void require_columns(const std::string& flag, Index count, std::vector<std::string> names,
@@ -115,11 +150,15 @@ Matrix load_points_like(const Columns& columns, const std::string& flag, const s
 Problem load_problem(const FitArguments& arguments) {
   arguments.options.validate();
   Problem problem;
-  problem.source = load_domain("source", arguments.source, arguments.source_labels,
-                               arguments.source_weights, arguments);
-  if (!arguments.source_labels.empty()) {
-    problem.source.labels =
-        load_labels(arguments.source_labels, "--source-labels", problem.source.size());
+  if (ranks()) {
+    problem.source = load_source(arguments);
+  } else {
+    problem.source = load_domain("source", arguments.source, arguments.source_labels,
+                                 arguments.source_weights, arguments);
+    if (!arguments.source_labels.empty()) {
+      problem.source.labels =
+          load_labels(arguments.source_labels, "--source-labels", problem.source.size());
+    }
   }
   problem.target = load_domain("target", arguments.target, arguments.target_labels,
                                arguments.target_weights, arguments);
@@ -140,6 +179,7 @@ Problem load_problem(const FitArguments& arguments) {
 
 Options load_options(const FitArguments& arguments, const Problem& problem) {
   Options options = arguments.options;
+  options.resources.comm = ranks();
   const Index dimension = problem.source.dimension();
   if (!arguments.metric.empty())
     options.metric = load_square("--metric", arguments.metric, dimension);

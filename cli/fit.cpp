@@ -10,6 +10,7 @@
 #include "files.h"
 #include "outputs.h"
 #include "progress.h"
+#include "ranks.h"
 #include "remblai/model_io.h"
 #include "remblai/report.h"
 #include "terminal.h"
@@ -27,34 +28,42 @@ struct Arguments {
 int run(const Arguments& arguments) {
   const Stopwatch watch;
   const std::string& checkpoint = arguments.fit.checkpoint;
-  require_outputs({{"--out", arguments.out, ".npz"},
-                   {"--checkpoint", checkpoint, ".npz", arguments.fit.resume}},
-                  inputs_of(arguments.fit), arguments.overwrite);
+  on_first_rank([&] {
+    require_outputs({{"--out", arguments.out, ".npz"},
+                     {"--checkpoint", checkpoint, ".npz", arguments.fit.resume}},
+                    inputs_of(arguments.fit), arguments.overwrite);
+  });
   const bool quiet = arguments.run.quiet;
   Problem problem;
   Options options;
   {
     const PhaseLine line(quiet, watch, "reading");
-    problem = load_problem(arguments.fit);
-    options = load_options(arguments.fit, problem);
+    agree(ranks().get(), [&] {
+      problem = load_problem(arguments.fit);
+      options = load_options(arguments.fit, problem);
+    });
   }
 
   if (arguments.fit.dry_run) {
     tell_estimate(problem, options);
     return Exit::success;
   }
-  require_reachable(problem, options, quiet);
+  agree(ranks().get(), [&] { require_reachable(problem, options, quiet); });
 
   const Interrupt interrupt(!quiet);
-  const Model model = fit_with_progress(problem, options, quiet, watch,
-                                        {.path = checkpoint, .resume = arguments.fit.resume});
-  save(model, arguments.out);
-  drop_checkpoint(checkpoint, model.status);
+  Model model = fit_with_progress(problem, options, quiet, watch,
+                                  {.path = checkpoint, .resume = arguments.fit.resume});
+  if (ranks()) model = gathered(model);
+  on_first_rank([&] {
+    save(model, arguments.out);
+    drop_checkpoint(checkpoint, model.status);
+  });
 
   Report report;
   report.inputs = inputs_of(arguments.fit);
   report.spelling = flag_of;
   report.seconds = watch.seconds();
+  if (!first_rank()) return conclude(model.status);
   if (arguments.run.json) {
     tell("{}", to_json(model, report));
   } else if (!quiet) {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "command_line.h"
+#include "ranks.h"
 #include "terminal.h"
 #include "words.h"
 
@@ -16,8 +17,11 @@ namespace remblai::cli {
 namespace {
 
 int fail(const std::string& message) {
-  const bool colour = colours(stderr);
-  tell(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", message);
+  const auto say = [&] {
+    const bool colour = colours(stderr);
+    tell(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", message);
+  };
+  if (tells_failure(say, Exit::bad_input)) say();
   return Exit::bad_input;
 }
 
@@ -39,6 +43,7 @@ int main(int argc, char** argv) {
   keep_pages();
   prepare_descriptors();
   try {
+    join_ranks();
     const int code = parse_command_line({argv + 1, argv + argc})();
     if (flush_output()) return code;
     // Whoever reads through a pipe may stop at any line.

@@ -144,6 +144,14 @@ target_link_libraries(
                         PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
 discover(remblai_tests)
 
+# Several ranks, as threads of the test, and what they read.
+add_executable(remblai_ranks_tests tests/io/rows_test.cpp tests/ranks/fit_test.cpp
+                                   tests/ranks/kernel_ranks_test.cpp tests/ranks/shard_test.cpp)
+target_include_directories(remblai_ranks_tests PRIVATE src tests)
+target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
+                                                  GTest::gtest_main)
+discover(remblai_ranks_tests)
+
 if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)
   add_test(
     NAME Library.exports_what_its_headers_declare
@@ -200,6 +208,17 @@ if(REMBLAI_BUILD_CLI)
         $<TARGET_FILE:remblai_cli> ${PROJECT_SOURCE_DIR}/data/mnist-shift
         ${PROJECT_BINARY_DIR}/numpy_opens_model)
     set_tests_properties(Cli.numpy_opens_a_model PROPERTIES SKIP_RETURN_CODE 77 LABELS fast)
+  endif()
+
+  # Under mpirun, where there is one.
+  if(REMBLAI_HAS_MPI AND REMBLAI_PYTHON AND MPIEXEC_EXECUTABLE)
+    add_test(
+      NAME Ranks.under_mpirun
+      COMMAND ${REMBLAI_PYTHON} ${PROJECT_SOURCE_DIR}/tests/ranks/mpirun_test.py
+              $<TARGET_FILE:remblai_cli> ${MPIEXEC_EXECUTABLE} ${PROJECT_BINARY_DIR}/mpirun_test)
+    set_tests_properties(Ranks.under_mpirun PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 900)
+  else()
+    message(STATUS "No test under mpirun: this build has no MPI (libopenmpi-dev, openmpi-bin)")
   endif()
 
   add_test(NAME Report.in_a_browser COMMAND ${PROJECT_SOURCE_DIR}/scripts/test-report

@@ -1,4 +1,5 @@
 // fit, and many fits of one problem.
+#include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -15,6 +16,8 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "options.h"
+#include "remblai/comm.h"
+#include "remblai/error.h"
 #include "remblai/fit.h"
 #include "remblai/fit_path.h"
 #include "watch.h"
@@ -54,8 +57,10 @@ Options options_for(const Given& given, const nb::dict& keywords) {
 
 std::tuple<Model, nb::object> fit_model(const Given& given, const nb::dict& keywords,
                                         nb::object callback, const Model* start,
-                                        const std::optional<std::filesystem::path>& checkpoint) {
-  const Options options = options_for(given, keywords);
+                                        const std::optional<std::filesystem::path>& checkpoint,
+                                        std::optional<int> comm) {
+  Options options = options_for(given, keywords);
+  if (comm) options.resources.comm = mpi_comm(*comm);
   Watch watch(std::move(callback));
   Checkpoint file;
   std::optional<Message> no_checkpoint;
@@ -97,8 +102,23 @@ void bind_fit(nb::module_& core) {
           "source_weights"_a = nb::none(), "target_weights"_a = nb::none(),
           "known_labels"_a = nb::none(), "features"_a = std::vector<std::string>());
   core.def("fit", fit_model, "problem"_a, "options"_a = nb::dict(), "callback"_a = nb::none(),
-           "start"_a = nb::none(), "checkpoint"_a = nb::none(),
+           "start"_a = nb::none(), "checkpoint"_a = nb::none(), "comm"_a = nb::none(),
            "(model, what stopped it: an exception or None)");
+  core.def("has_mpi", has_mpi, "whether this build has MPI, for `fit(comm=...)`");
+  core.def(
+      "share_of",
+      [](Index points, int rank, int size) {
+        if (points < 0 || size < 1 || rank < 0 || rank >= size)
+          throw Error({.field = "share_of",
+                       .value = fmt::format("points {}, rank {}, size {}", points, rank, size),
+                       .problem = "is out of range",
+                       .remedy = "ranks count from 0 and are fewer than size"});
+        const auto [first, last] = share_of(points, rank, size);
+        return nb::slice(first, last);
+      },
+      "points"_a, "rank"_a, "size"_a,
+      nb::sig("def share_of(points: int, rank: int, size: int) -> slice"),
+      "the rows that a rank should take of so many source points of positive weight");
   nb::class_<FitPath>(core, "FitPath", "Fits of one problem, one after another.")
       .def(
           "__init__",

@@ -328,6 +328,9 @@ void bind_model(nb::module_& core) {
           },
           "a"_a, "b"_a, "|a_i - b_j| in the metric of the model, all pairs of rows")
       .def(
+          "gathered", [](const Model& m) { return unlocked([&] { return gathered(m); }); },
+          "the model with the source points of all ranks, on rank 0; all ranks call it")
+      .def(
           "save",
           [](const Model& m, const std::filesystem::path& path) {
             unlocked([&] { save(m, path.string()); });

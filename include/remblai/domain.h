@@ -26,8 +26,9 @@ struct REMBLAI_API Domain {
 
   /// Throws Error unless the domain can be used. It needs at least one point, finite coordinates,
   /// and labels and weights of the right length where there are any. `name` ("source", "target")
-  /// opens the message.
-  void validate(std::string_view name) const;
+  /// opens the message. Of `some` rows of a domain that processes share there may be none, and all
+  /// their weights may be zero.
+  void validate(std::string_view name, bool some = false) const;
 
   /// The weights divided by their sum. Weights below 1e-100 of the largest become 0. When none were
   /// given, each is 1/size.

@@ -49,6 +49,9 @@ struct Checkpoint {
 /// `start` is a model of the same points, weights and preprocessing, whatever its other options.
 /// The first metric then comes from its plan instead of the independent coupling or that of the
 /// seed. The problem stays the same, and so do the units of a relative lambda and of the ridge.
+///
+/// With Resources::comm the source of `problem` has the points of this rank, and so have `start`
+/// and the model that is returned.
 REMBLAI_API Model fit(const Problem& problem, const Options& options = {},
                       const Callback& callback = {}, const Model* start = nullptr,
                       const Checkpoint& checkpoint = {});

@@ -43,6 +43,18 @@ REMBLAI_API Spec parse_spec(const std::string& text);
 /// be read and are not listed.
 REMBLAI_API std::vector<Array> list(const std::string& path);
 
+/// Some of the rows of an array: `count` from `first` on; without a count all of them.
+struct RowRange {
+  Index first = 0;
+  Index count = -1;
+
+  bool whole() const { return count < 0; }
+};
+
+/// The number of points that read_points finds.
+REMBLAI_API Index count_points(const std::string& spec, bool transpose = false,
+                               const std::vector<std::string>& without = {});
+
 /// Reads points, one in each row, or in each column with `transpose`. Of an .npz or .mat with
 /// several arrays the only one that is not a list is taken. What `without` names is left out:
 /// columns or arrays of the same file ("path:name"). An entry that is empty, of another file or
@@ -52,8 +64,12 @@ REMBLAI_API std::vector<Array> list(const std::string& path);
 /// a number or those that are count 0, 1, 2, ..., as data frames number columns without a name
 /// ("0,1,2,label", ",0,1"). Any other text in it is refused like text in any other line, since a
 /// mistyped number would otherwise cost a point.
+///
+/// `rows` are the points to read, which exist. Of .npy, .npz, IDX and HDF5 no others are held in
+/// memory, and those that are not packed are not read either.
 REMBLAI_API Matrix read_points(const std::string& spec, bool transpose = false,
-                               const std::vector<std::string>& without = {});
+                               const std::vector<std::string>& without = {},
+                               const RowRange& rows = {});
 
 /// The names of the columns that read_points takes from a .csv or .tsv with a header; empty for
 /// other files.

@@ -91,6 +91,12 @@ struct Model {
   std::optional<ClassModel> classes = {};
 };
 
+/// A model that was fitted by several processes (Resources::comm) has the source points of its own
+/// rank, with their labels, weights and potentials f; all else is the same on every rank. This is
+/// the model of all source points, on rank 0, as one process would have it. On the other ranks it
+/// is the model without source points. All ranks call it.
+REMBLAI_API Model gathered(const Model& model);
+
 /// The transport plan, m x n. It is made from the potentials, or from the masses of an exact plan.
 REMBLAI_API Matrix plan(const Model& model);
 

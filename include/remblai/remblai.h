@@ -4,6 +4,7 @@
 #include "remblai/api.h"
 #include "remblai/baseline.h"
 #include "remblai/class_model.h"
+#include "remblai/comm.h"
 #include "remblai/diagnosis.h"
 #include "remblai/domain.h"
 #include "remblai/error.h"

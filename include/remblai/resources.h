@@ -4,12 +4,15 @@
 
 #include <array>
 #include <concepts>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 
 #include "remblai/api.h"
 
 namespace remblai {
+
+class Comm;
 
 enum class Precision { float64, float32 };
 constexpr std::array<std::string_view, 2> names(Precision) {
@@ -32,6 +35,9 @@ struct REMBLAI_API Resources {
   /// marginals can be met to about 1e-6, not better.
   Precision precision = Precision::float64;
   Device device = Device::automatic;  ///< where transport plans are made
+  /// The processes that work on the problem together (remblai/comm.h), each with some rows of the
+  /// source; null: this one alone. It is no option of the command line, where mpirun says it.
+  std::shared_ptr<const Comm> comm = {};
 
   double memory_bytes() const { return memory * 0x1p30; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "remblai/api.h"
+#include "remblai/resources.h"
 
 namespace remblai {
 
@@ -14,5 +15,9 @@ namespace remblai {
 /// one number of threads for the whole process, which belongs to OpenBLAS. While calls run, it is
 /// the smallest that any of them asks for. When the last ends, it is again what it was before.
 REMBLAI_API int thread_count(int wanted);
+
+/// The same for resources. Where several processes work together (Resources::comm), 0 stands for
+/// the share of each in the cores of its machine.
+REMBLAI_API int thread_count(const Resources& resources);
 
 }  // namespace remblai

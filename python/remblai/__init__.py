@@ -6,13 +6,14 @@
 `fit` is the method as one function, `fit_path` makes it for many lambdas, `load` opens a model that
 it or the command line wrote, `sinkhorn`, `emd`, `unbalanced` and `solve` are POT's functions of one
 problem, `remblai.spd` has the geometry of positive definite matrices, `remblai.plot` draws (with
-matplotlib), `remblai.skada` is an adapter for skada.
+matplotlib), `remblai.skada` is an adapter for skada, `remblai.experiments` runs many fits over
+joblib or dask.
 """
 
 from typing import Any
 
 from . import spd
-from ._core import ClassModel, Model, devices, mnist_sample
+from ._core import ClassModel, Model, devices, has_mpi, mnist_sample, share_of
 from ._core import version as __version__
 from ._classifier import GroundMetricClassifier
 from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
@@ -38,9 +39,11 @@ __all__ = [
     "exact",
     "fit",
     "fit_path",
+    "has_mpi",
     "load",
     "mnist_sample",
     "options",
+    "share_of",
     "sinkhorn",
     "sinkhorn2",
     "solve",
@@ -49,7 +52,7 @@ __all__ = [
     "unbalanced",
 ]
 
-_OPTIONAL = ("plot", "skada")  # they need packages that may not be there
+_OPTIONAL = ("experiments", "plot", "skada")  # they need packages that may not be there
 
 
 def __getattr__(name: str) -> Any:

@@ -48,15 +48,19 @@ class Refused(ValueError):
         return Refused, (self.field, self.value, self.problem, self.remedy, self.names)
 
 
-def points(values: ArrayLike | None, name: str, copy: bool = False) -> NDArray[Any]:
+def points(
+    values: ArrayLike | None, name: str, copy: bool = False, least: int = 1
+) -> NDArray[Any]:
     """A matrix of float64 or float32, one point a row. Anything that NumPy can read is taken:
     lists, data frames, objects with __array__, any layout; float32 stays float32. Sparse matrices,
     NaN, infinities, text and complex numbers are refused. Without `copy` it may be the caller's
-    array."""
+    array. There are at `least` so many."""
     if values is None:
         raise ValueError(f"{name}: no points given; pass {name}=")
     require_numbers(values, name)
-    return check_array(values, dtype=[np.float64, np.float32], input_name=name, copy=copy)
+    return check_array(
+        values, dtype=[np.float64, np.float32], input_name=name, copy=copy, ensure_min_samples=least
+    )
 
 
 def require_numbers(values: Any, name: str) -> None:
@@ -139,6 +143,23 @@ def for_core(values: ArrayLike) -> Float:
 def like(result: Float, given: NDArray[Any]) -> NDArray[Any]:
     """float32 points give float32 results."""
     return result.astype(np.float32) if given.dtype == np.float32 else result
+
+
+def agreed(comm: Any, check: Callable[[], Any]) -> Any:
+    """What `check` returns; where it raises on some ranks of a communicator, all raise what the first of
+    them does. Without one, `check` is called."""
+    if comm is None:
+        return check()
+    result: Any = None
+    fault: Exception | None = None
+    try:
+        result = check()
+    except (TypeError, ValueError) as error:
+        fault = error
+    for other in comm.allgather(fault):
+        if other is not None:
+            raise other
+    return result
 
 
 def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:

@@ -49,6 +49,7 @@ def fit(
     start: _core.Model | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool = False,
+    comm: Any = None,
     **keywords: Any,
 ) -> _core.Model:
     """Learns a transport plan from Xs to Xt and the ground metric it uses.
@@ -65,6 +66,10 @@ def fit(
     `start` is a model of the same points to begin from, fitted with any options. A model that has
     not converged brings a warning; its `status` and `reason` say why.
 
+    `comm` is a communicator of mpi4py whose ranks fit together. Each gives its own rows of Xs, ys
+    and source_weights, for which `share_of` is the best choice, and all of the rest. The model has
+    the source points of its rank; `Model.gathered` brings them together. Needs a build with MPI.
+
     `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit
     of the same data and options that was killed, this one goes on from it.
 
@@ -77,21 +82,39 @@ def fit(
     if start is not None and not isinstance(start, _core.Model):
         raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
     names = getattr(Xs, "columns", ())
-    Xs, Xt = _checks.points(Xs, "Xs"), _checks.points(Xt, "Xt")
-    _checks.same_features(Xs, Xt)
+
+    def checked() -> tuple[Any, Any, dict[str, Any]]:
+        source = _checks.points(Xs, "Xs", least=1 if comm is None else 0)
+        target = _checks.points(Xt, "Xt")
+        _checks.same_features(source, target)
+        some = len(source) > 0  # a rank may have none
+        return (
+            source,
+            target,
+            {
+                "ys": _checks.source_labels(ys, len(source), "ys") if some else None,
+                "yt": _checks.labels(yt, len(target), "yt", unknown=True),
+                "source_weights": (
+                    _checks.weights(source_weights, len(source), "source_weights") if some else None
+                ),
+                "target_weights": _checks.weights(target_weights, len(target), "target_weights"),
+                "known_labels": _checks.labels(
+                    known_labels, len(target), "known_labels", unknown=True
+                ),
+            },
+        )
+
+    source, target, more = _checks.agreed(comm, checked)
     model, error = run(
-        Xs,
-        Xt,
-        ys=_checks.source_labels(ys, len(Xs), "ys"),
-        yt=_checks.labels(yt, len(Xt), "yt", unknown=True),
-        source_weights=_checks.weights(source_weights, len(Xs), "source_weights"),
-        target_weights=_checks.weights(target_weights, len(Xt), "target_weights"),
-        known_labels=_checks.labels(known_labels, len(Xt), "known_labels", unknown=True),
+        source,
+        target,
+        **more,
         features=names,
         callback=callback,
         start=start,
         checkpoint=checkpoint,
         verbose=verbose,
+        comm=comm,
         keywords=keywords,
     )
     if error is not None:
@@ -116,6 +139,7 @@ def run(
     start: _core.Model | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool | int = False,
+    comm: Any = None,
     keywords: dict[str, Any],
     names: dict[str, str] = {},
 ) -> tuple[_core.Model, Any]:
@@ -133,7 +157,8 @@ def run(
         [str(name) for name in features],
     )
     with Progress(verbose, callback) as watch, _checks.spelled(names):
-        return _core.fit(problem, keywords, watch, start, checkpoint)
+        ranks = None if comm is None else comm.py2f()
+        return _core.fit(problem, keywords, watch, start, checkpoint, ranks)
 
 
 def prepared(keywords: dict[str, Any]) -> dict[str, Any]:

@@ -281,6 +281,17 @@ bool cholesky_in_place(Matrix& a) {
   return n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a.data(), n) == 0;
 }
 
+Matrix triangle_of(const Matrix& a) {
+  const int n = size(a.rows()), d = size(a.cols());
+  if (n <= d) return a;
+  Matrix work = a;
+  std::vector<double> tau(static_cast<std::size_t>(d));
+  LAPACKE_dgelqf(LAPACK_COL_MAJOR, d, n, work.data(), d, tau.data());
+  Matrix triangle = Matrix::Zero(d, d);
+  for (Index j = 0; j < d; ++j) triangle.row(j).tail(d - j) = work.row(j).tail(d - j);
+  return triangle;
+}
+
 namespace {
 
 // A triangular factor for every piece of a tall matrix, one below the other: fewer rows with the

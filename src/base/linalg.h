@@ -125,6 +125,10 @@ Matrix congruence(const Matrix& lower, const Matrix& c);
 /// B L' for lower triangular L, at half the price of a product.
 Matrix times_transposed_lower(Matrix b, const Matrix& lower);
 
+/// At most d rows with the same Gram matrix A'A, for A with d columns: A itself where it has no
+/// more, else the triangle of its QR factorisation.
+Matrix triangle_of(const Matrix& a);
+
 /// An orthonormal basis (d x r) of the span of the rows of A (n x d, finite), by QR with column
 /// pivoting. Directions whose pivot is below `tolerance` times the first are dropped, so A = 0 has
 /// a d x 0 basis. O(n d min(n, d)). No d x d matrix is formed when n < d.

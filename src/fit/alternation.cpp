@@ -43,8 +43,9 @@ class Alternation {
   void judge(const LearnedMetric& before, Step& record) const;
   Matrix moment() const {
     const Space& space = parts_.space;
-    if (parts_.classes) return second_moment(parts_.classes->moved(), space.z, followed_);
-    return second_moment(space.x, space.z, parts_.planner.moments(space.z));
+    if (parts_.classes)
+      return second_moment(parts_.classes->moved(), space.z, followed_, space.shard);
+    return second_moment(space.x, space.z, parts_.planner.moments(space.z), space.shard);
   }
   bool report(const Step* record, int passes, double error);
   void go_on_from(const RunState& state);
@@ -83,7 +84,8 @@ Outcomes Alternation::run() {
     if (last && full) judge(before, record);
     record.seconds = seconds_since(begin);
     out_.history.push_back(record);
-    if (!report(&out_.history.back(), record.inner_iterations, record.target_error))
+    if (parts_.space.shard.any(
+            !report(&out_.history.back(), record.inner_iterations, record.target_error)))
       stopped_ = true;
     if (parts_.classes && std::isfinite(record.objective)) follow_classes();
     if (stopped_ || last || !std::isfinite(record.objective)) {
@@ -193,7 +195,7 @@ bool Alternation::rises(const Step& record) const {
 Step Alternation::plan_step() {
   const Options& options = parts_.options;
   const MetricLearner& learner = parts_.learner;
-  if (keeps_going()) watch_.look(learner.x(), learner.z());
+  if (keeps_going()) watch_.look(learner.x(), learner.z(), parts_.space.shard);
   if (parts_.classes)
     ask_classes();
   else if (learner.learns())

@@ -1,10 +1,12 @@
 // Samples of the pairs that follow no order of the rows.
 #include "fit/distance_watch.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <utility>
+#include <vector>
 
 #include "transport/ground_cost.h"
 
@@ -13,23 +15,23 @@ namespace {
 
 // Multiples of the golden ratio spread over the rows evenly, and in step with no order that the
 // rows may have.
-Matrix some_rows(const Matrix& points) {
+Matrix some_rows(const Matrix& points, const Shard& shard) {
   static constexpr Index most = 256;
-  if (points.rows() <= most) return points;
-  Matrix rows(most, points.cols());
-  for (Index i = 0; i < most; ++i) {
+  const Index total = shard.total(points.rows());
+  std::vector<Index> numbers;
+  for (Index i = 0; i < std::min(most, total); ++i) {
     const double place = static_cast<double>(i) * std::numbers::phi;
     const double share = place - std::floor(place);
-    rows.row(i) = points.row(static_cast<Index>(share * static_cast<double>(points.rows())));
+    numbers.push_back(total <= most ? i : static_cast<Index>(share * static_cast<double>(total)));
   }
-  return rows;
+  return shard.rows_of(points, numbers);
 }
 
 }  // namespace
 
-void DistanceWatch::look(const Matrix& x, const Matrix& z) {
-  const Matrix from = some_rows(x);
-  now_ = GroundCost::between_points(from, some_rows(z)).block(0, from.rows()).cwiseMax(0);
+void DistanceWatch::look(const Matrix& x, const Matrix& z, const Shard& shard) {
+  const Matrix from = some_rows(x, shard);
+  now_ = GroundCost::between_points(from, some_rows(z, {})).block(0, from.rows()).cwiseMax(0);
   change_ = std::numeric_limits<double>::infinity();
   if (!before_.size()) return;
   const double floor = 1e-6 * before_.mean();

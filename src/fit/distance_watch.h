@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/shard.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -12,7 +13,8 @@ namespace remblai {
 class DistanceWatch {
  public:
   /// Looks at the embedded points of a step that may yet be taken back.
-  void look(const Matrix& x, const Matrix& z);
+  /// `shard` is of the rows of x.
+  void look(const Matrix& x, const Matrix& z, const Shard& shard = {});
 
   /// Root mean square of the relative changes since the last accepted step; infinity before the
   /// first one was accepted. Pairs in one place have no distance to change.

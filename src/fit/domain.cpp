@@ -23,8 +23,8 @@ void require_finite(const MatrixView& values, std::string_view name) {
                                "first"});
 }
 
-void Domain::validate(std::string_view name) const {
-  if (size() == 0 || dimension() == 0)
+void Domain::validate(std::string_view name, bool some) const {
+  if ((size() == 0 && !some) || dimension() == 0)
     throw Error({.field = std::string(name),
                  .value = fmt::format("{} points of dimension {}", size(), dimension()),
                  .remedy = "at least one point with one coordinate is needed"});
@@ -53,7 +53,7 @@ void Domain::validate(std::string_view name) const {
                    .value = fmt::format("weight {} (counted from 1)", i + 1),
                    .problem = fmt::format("is {}", weights[i]),
                    .remedy = "weights are finite and not negative"});
-  if (weights.maxCoeff() == 0)
+  if (!some && weights.maxCoeff() == 0)
     throw Error({.field = fmt::format("{} weights", name),
                  .problem = "all are zero",
                  .remedy = "at least one must be positive"});

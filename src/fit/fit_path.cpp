@@ -29,6 +29,10 @@ Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
 struct REMBLAI_LOCAL FitPath::State {
   State(const Problem& problem, const Options& options, const MatrixView& points)
       : session(problem, options, Span::with_origin), common(options) {
+    if (options.resources.comm)
+      throw Error({.field = "comm",
+                   .problem = "a path of fits works in one process",
+                   .remedy = "give no comm, or fit one after another"});
     require_finite(points, "points");
     if (points.rows() > 0 && points.cols() != problem.target.dimension())
       throw Error({.field = "points",

@@ -53,8 +53,9 @@ void MetricLearner::fix_metric(const SpanMatrix& a) {
 }
 
 void MetricLearner::place_points() {
-  x_ = embed(source());
-  z_ = embed(space_.z);
+  x_ = embedded_source();
+  z_ = space_.shard.by_common_pieces(space_.z, space_.rank(),
+                                     [&](const Matrix& rows) { return embed(rows); });
 }
 
 // The first moment fixes the ridge and the first metric.
@@ -92,7 +93,7 @@ void MetricLearner::prepare(const Options& options, SpanMatrix prior) {
 void MetricLearner::restart(bool accelerate) {
   if (moved_.size() > 0) {
     moved_.resize(0, 0);
-    x_ = embed(space_.x);
+    x_ = embedded_source();
   }
   if (!learns_) return;
   accelerate_ = accelerate;
@@ -160,6 +161,11 @@ bool MetricLearner::learn_plain(const Matrix& moment) {
 void MetricLearner::move_source(Matrix moved, const Matrix& displacements) {
   moved_ = std::move(moved);
   x_ += displacements;
+}
+
+Matrix MetricLearner::embedded_source() const {
+  return space_.shard.by_pieces(source(), space_.rank(),
+                                [&](const Matrix& rows) { return embed(rows); });
 }
 
 Matrix MetricLearner::embed(const Matrix& coordinates) const {

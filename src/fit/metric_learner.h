@@ -86,6 +86,7 @@ class MetricLearner {
   const Matrix& source() const { return moved_.size() ? moved_ : space_.x; }
   bool learn_plain(const Matrix& moment);
   void place_points();
+  Matrix embedded_source() const;
 
   const Space& space_;
   bool learns_;

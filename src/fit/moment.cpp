@@ -7,13 +7,28 @@
 
 namespace remblai {
 
-Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan) {
+Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
+                     const Shard& shard) {
   // One product makes X'diag(r)X - 2 X'GZ. Only its symmetric part belongs to C.
   const Matrix rows = plan.rows.asDiagonal() * x - 2 * plan.plan_z;
-  const Matrix half = linalg::multiply(x, rows, linalg::Op::transpose);
+  const auto product = [&](Rows part) {
+    const Index count = part.end - part.begin;
+    if (count == x.rows()) return linalg::multiply(x, rows, linalg::Op::transpose);
+    return linalg::multiply(x.middleRows(part.begin, count), rows.middleRows(part.begin, count),
+                            linalg::Op::transpose);
+  };
+  const Matrix half = shard.sum(x.rows(), x.cols(), x.cols(), product);
   Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * z);
   c += 0.5 * (half + half.transpose());
   return c;
+}
+
+Vector weighted_mean(const Matrix& points, const Vector& weights, const Shard& shard) {
+  return shard.sum(points.rows(), points.cols(), [&](Rows rows) -> Vector {
+    const Index count = rows.end - rows.begin;
+    return (weights.segment(rows.begin, count).transpose() * points.middleRows(rows.begin, count))
+        .transpose();
+  });
 }
 
 PlanMoments first_plan(const Space& space, int seed) {
@@ -21,15 +36,20 @@ PlanMoments first_plan(const Space& space, int seed) {
   if (seed == 0) return plan;
   std::mt19937_64 generator(static_cast<std::uint64_t>(seed));
   std::uniform_real_distribution<double> uniform(-1, 1);
-  const auto perturbation = [&](const Vector& weights) {
+  const auto perturbation = [&](const Vector& weights, const Shard& shard) {
     Vector u(weights.size());
-    for (double& value : u) value = uniform(generator);
-    u.array() -= weights.dot(u);
-    const double largest = u.cwiseAbs().maxCoeff();
+    // Every process draws for all rows and keeps its own.
+    const Index total = shard.total(u.size());
+    for (Index i = 0; i < total; ++i) {
+      const double value = uniform(generator);
+      if (i >= shard.first() && i < shard.first() + u.size()) u[i - shard.first()] = value;
+    }
+    u.array() -= shard.dot(weights, u);
+    const double largest = shard.largest(u.cwiseAbs());
     return largest > 0 ? Vector(weights.cwiseProduct(u) / largest) : u;
   };
-  const Vector u = perturbation(space.p);
-  const Vector v = perturbation(space.q);
+  const Vector u = perturbation(space.p, space.shard);
+  const Vector v = perturbation(space.q, {});
   plan.plan_z += u * (v.transpose() * space.z);
   return plan;
 }

@@ -1,10 +1,11 @@
 // Rows by themselves, or columns by means and deviations: of both domains together or of each.
-#include "remblai/preprocess.h"
+#include "fit/preprocess.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "remblai/error.h"
@@ -16,7 +17,7 @@ namespace {
 // underflow.
 Matrix unit_rows(Matrix points) {
   for (Index i = 0; i < points.rows(); ++i) {
-    const double length = points.row(i).stableNorm();
+    const double length = Vector(points.row(i)).stableNorm();  // the same wherever the row stands
     if (length > 0) points.row(i) /= length;
   }
   return points;
@@ -37,7 +38,7 @@ Matrix hellinger_rows(Matrix points) {
     const double largest = row.maxCoeff();
     if (!(largest > 0)) continue;
     row /= largest;
-    row = (row / row.sum()).cwiseSqrt();
+    row = (row / Vector(row).sum()).cwiseSqrt();
   }
   return points;
 }
@@ -46,42 +47,70 @@ struct Columns {
   Vector mean, scale;
 };
 
-// Means of the columns and their deviations around these.
-Columns columns_of(const Matrix& points) {
-  const auto count = static_cast<double>(points.rows());
-  Columns columns{(points / count).colwise().sum(), Vector::Ones(points.cols())};
-  for (Index j = 0; j < points.cols(); ++j) {
-    const auto column = points.col(j).array();
-    const double low = column.minCoeff(), high = column.maxCoeff();
+// Means of the columns over both sets of points, and deviations around these. Either may be empty;
+// `shard` is of the rows of x, and all processes have z.
+Columns columns_of(const Matrix& x, const Matrix& z, const Shard& shard) {
+  const auto count = static_cast<double>(shard.total(x.rows()) + z.rows());
+  const Index d = x.cols();
+  const auto sum = [&](const auto& entries) -> Vector {
+    const Vector of_x = shard.sum(x.rows(), d, [&](Rows rows) -> Vector {
+      return entries(x.middleRows(rows.begin, rows.end - rows.begin)).colwise().sum();
+    });
+    if (z.rows() == 0) return of_x;
+    return of_x + entries(z).colwise().sum().transpose();
+  };
+  const auto most = [&](const auto& entries) -> Vector {
+    Vector top = Vector::Constant(d, -std::numeric_limits<double>::infinity());
+    for (const Matrix* points : {&x, &z})
+      if (points->rows() > 0) top = top.cwiseMax(entries(*points).colwise().maxCoeff().transpose());
+    return shard.maximum(top);
+  };
+  Columns columns{sum([&](const Matrix& points) -> Matrix { return points / count; }),
+                  Vector::Ones(d)};
+  const Vector high = most([](const Matrix& points) { return points; });
+  const Vector low = -most([](const Matrix& points) -> Matrix { return -points; });
+  const auto centred = [&](const Matrix& points) -> Matrix {
+    return points.rowwise() - columns.mean.transpose();
+  };
+  const Vector largest =
+      most([&](const Matrix& points) -> Matrix { return centred(points).cwiseAbs(); });
+  const Vector squares = sum([&](const Matrix& points) -> Matrix {
+    return (centred(points).array().rowwise() / largest.transpose().array()).square();
+  });
+  for (Index j = 0; j < d; ++j) {
     // A column that is constant up to rounding keeps the scale 1, since its deviation is rounding.
-    if (!(high - low > 1e-14 * std::max(std::abs(low), std::abs(high)))) continue;
-    const double largest = (column - columns.mean[j]).abs().maxCoeff();
-    const double squares = ((column - columns.mean[j]) / largest).square().sum();
-    columns.scale[j] = largest * std::sqrt(squares / count);
+    if (!(high[j] - low[j] > 1e-14 * std::max(std::abs(low[j]), std::abs(high[j])))) continue;
+    columns.scale[j] = largest[j] * std::sqrt(squares[j] / count);
   }
   return columns;
 }
 
 }  // namespace
 
-Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& target_domain) {
+Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target) {
+  return fit_scaler(kind, {source.points, {}, source.probabilities()},
+                    {target.points, {}, target.probabilities()}, {});
+}
+
+Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& target_domain,
+                  const Shard& all) {
   Scaler scaler;
   scaler.kind = kind;
   if (kind == Preprocess::none || kind == Preprocess::l2 || kind == Preprocess::hellinger)
     return scaler;
   const auto support = [](const Domain& domain) -> Matrix {
-    return domain.points(positive_entries(domain.probabilities()), Eigen::all);
+    return domain.points(positive_entries(domain.weights), Eigen::all);
   };
   const Matrix source = support(source_domain), target = support(target_domain);
+  const Shard shard = all.with_rows(source.rows());
+  const Matrix none(0, source.cols());
   if (kind == Preprocess::zscore) {
-    Matrix both(source.rows() + target.rows(), source.cols());
-    both << source, target;
-    Columns columns = columns_of(both);
+    Columns columns = columns_of(source, target, shard);
     scaler.mean = std::move(columns.mean);
     scaler.scale = std::move(columns.scale);
     return scaler;
   }
-  Columns of_source = columns_of(source), of_target = columns_of(target);
+  Columns of_source = columns_of(source, none, shard), of_target = columns_of(none, target, {});
   if (kind == Preprocess::centre) {
     of_source.scale.setOnes();
     of_target.scale.setOnes();

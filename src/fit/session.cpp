@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/linalg.h"
+#include "fit/preprocess.h"
 #include "model/class_terms.h"
 #include "model/coupling.h"
 #include "remblai/error.h"
@@ -18,9 +19,9 @@ namespace {
 
 constexpr double tiny = std::numeric_limits<double>::min();
 
-void validate(const Problem& problem, const Options& options) {
+void validate(const Problem& problem, const Options& options, const Shard& all) {
   options.validate();
-  problem.source.validate("source");
+  problem.source.validate("source", all.total(problem.source.size()) > problem.source.size());
   problem.target.validate("target");
   if (problem.source.dimension() != problem.target.dimension())
     throw Error({.field = "target",
@@ -52,9 +53,75 @@ bool same_points(const Domain& a, const Domain& b) {
 }
 
 // sum_i w_i |x_i - mean|^2.
-double spread_around_mean(const Matrix& points, const Vector& weights) {
-  const Eigen::RowVectorXd mean = weights.transpose() * points;
-  return weights.dot((points.rowwise() - mean).rowwise().squaredNorm());
+double spread_around_mean(const Matrix& points, const Vector& weights, const Shard& shard) {
+  const Vector mean = weighted_mean(points, weights, shard);
+  return shard.dot(weights, (points.rowwise() - mean.transpose()).rowwise().squaredNorm());
+}
+
+// What each rank has of the probabilities of all source points.
+Vector probabilities_of(const Domain& source, const Shard& all) {
+  if (!all.divided()) return source.probabilities();
+  const Index total = all.total(source.size());
+  if (!all.any(source.weights.size() > 0))
+    return Vector::Constant(source.size(), 1.0 / static_cast<double>(total));
+  all.agree([&] {
+    if (source.weights.size() != source.size())
+      throw Error({.field = "source-weights",
+                   .problem = "some ranks have weights and some have none",
+                   .remedy = "give weights on all ranks or on none"});
+  });
+  const Vector weights = all.everywhere(source.weights);
+  if (weights.maxCoeff() == 0)
+    throw Error({.field = "source weights",
+                 .problem = "all are zero",
+                 .remedy = "at least one must be positive"});
+  return Domain{Matrix(total, 0), {}, weights}.probabilities().segment(all.first(), source.size());
+}
+
+// Products and decompositions round by the number of their threads. Ranks that have as many threads
+// together as one has alone shall find the same, so each call has one; pieces are made side by
+// side.
+int blas_threads(const Resources& resources) {
+  return resources.comm ? 1 : thread_count(resources);
+}
+
+// What stands for the source points of all ranks where they are only recognised: sums over them
+// that have the same bits for any number of ranks, plain and with weights that change from row to
+// row.
+Model summary_of(const Model& model, const Shard& all) {
+  const Domain& source = model.source;
+  const Index count = source.size();
+  const Matrix none = Matrix::Zero(count, 1);
+  const Matrix labels = source.labelled() ? Matrix(source.labels.cast<double>()) : none;
+  Model summary = model;
+  summary.source.labels.resize(0);
+  summary.source.weights.resize(0);
+  summary.source.points = all.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
+    Matrix sums = Matrix::Zero(2, source.dimension() + 2);
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      Eigen::RowVectorXd row(sums.cols());
+      row << source.points.row(i), source.weights[i], labels(i, 0);
+      sums.row(0) += row;
+      sums.row(1) += static_cast<double>((all.first() + i) % 1009) * row;
+    }
+    return sums;
+  });
+  return summary;
+}
+
+// What processes cannot do together yet.
+void require_one_process(const Options& options, const Shard& all) {
+  if (!all.divided() || all.comm()->size() == 1) return;
+  const auto refuse = [&](const char* field, const char* value, const char* remedy) {
+    throw Error({.field = field,
+                 .value = value,
+                 .problem = "works in one process, and these are several",
+                 .remedy = remedy});
+  };
+  if (options.method == Method::class_aware)
+    refuse("method", "class-aware", "give the $method paper, or start the program without mpirun");
+  if (options.lambda == 0)
+    refuse("lambda", "0", "give a positive $lambda, or start the program without mpirun");
 }
 
 // Both options ask for the same first metric. A matrix that was given is never looked at twice.
@@ -85,17 +152,23 @@ Pulse pulse_of(const Callback& callback, int steps) {
 
 }  // namespace
 
-Session::Session(const Problem& problem, const Options& options, Span span) : span_(span) {
-  validate(problem, options);
-  const linalg::Threads scope(thread_count(options.resources.threads));
+Session::Session(const Problem& problem, const Options& options, Span span)
+    : all_(options.resources.comm, problem.source.size(), thread_count(options.resources)),
+      span_(span) {
+  all_.agree([&] { validate(problem, options, all_); });
+  const linalg::Threads scope(blas_threads(options.resources));
   shared_.features = problem.features;
   known_labels_ = problem.known_labels;
-  shared_.scaler = fit_scaler(options.preprocess, problem.source, problem.target);
-  shared_.source = {shared_.scaler.apply(problem.source.points, Role::source),
-                    problem.source.labels, problem.source.probabilities()};
+  const Vector p = probabilities_of(problem.source, all_);
+  shared_.scaler = fit_scaler(options.preprocess, {problem.source.points, {}, p},
+                              {problem.target.points, {}, problem.target.probabilities()}, all_);
+  all_.agree([&] {
+    shared_.source = {shared_.scaler.apply(problem.source.points, Role::source),
+                      problem.source.labels, p};
+  });
   shared_.target = {shared_.scaler.apply(problem.target.points, Role::target),
                     problem.target.labels, problem.target.probabilities()};
-  space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span));
+  space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span, all_));
 }
 
 // A space that a given matrix fits, and planners for the weights of the points.
@@ -106,7 +179,7 @@ void Session::use_space(const Options& options) {
   if (wider) {
     learner_.reset();
     span_ = Span::everything;
-    space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span_));
+    space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span_, all_));
   }
   if (!wider && !other_sums) return;
   planner_ = nullptr;
@@ -123,13 +196,14 @@ void Session::use_metric(const Options& options) {
   first_g_.resize(0);
   const bool learned = options.metric == MetricChoice::learned;
   learner_.emplace(*space_, options,
-                   classes_  ? classes_->first_moment()
-                   : learned ? second_moment(space_->x, space_->z, first_plan(*space_, 0))
-                             : Matrix());
+                   classes_ ? classes_->first_moment()
+                   : learned
+                       ? second_moment(space_->x, space_->z, first_plan(*space_, 0), space_->shard)
+                       : Matrix());
   metric_options_ = options;
   ++metric_version_;
-  const double cost =
-      spread_around_mean(learner_->x(), space_->p) + spread_around_mean(learner_->z(), space_->q);
+  const double cost = spread_around_mean(learner_->x(), space_->p, space_->shard) +
+                      spread_around_mean(learner_->z(), space_->q, {});
   mean_cost_ = cost > 0 ? cost : 1;  // 0: each cloud is one point
 }
 
@@ -166,10 +240,11 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
   const Space& space = *space_;
   const auto of_seed = [&]() -> Matrix {
     if (options.seed == 0 || classes_ || !learner_->learns()) return learner_->first_moment();
-    return second_moment(space.x, space.z, first_plan(space, options.seed));
+    return second_moment(space.x, space.z, first_plan(space, options.seed), space.shard);
   };
   if (!start) return of_seed();
-  if (!same_points(start->source, shared_.source) || !same_points(start->target, shared_.target))
+  if (all_.any(!same_points(start->source, shared_.source) ||
+               !same_points(start->target, shared_.target)))
     throw Error({.field = "start",
                  .value = {},
                  .problem = "the model to start from was fitted to other points, weights or "
@@ -195,7 +270,8 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
     plan.columns += rows.colwise().sum().transpose();
   };
   coupling->visit_own(Direction::forward, space.source_rows, add);
-  return second_moment(space.x, space.z, plan);
+  plan.columns = space.shard.sum_of_ranks(plan.columns);
+  return second_moment(space.x, space.z, plan, space.shard);
 }
 
 void Session::fit(const Options& asked, const Run& run) {
@@ -204,7 +280,8 @@ void Session::fit(const Options& asked, const Run& run) {
   outcomes_ = {};
   has_fit_ = false;
   options.validate();
-  const linalg::Threads scope(thread_count(options.resources.threads));
+  require_one_process(options, all_);
+  const linalg::Threads scope(blas_threads(options.resources));
   options_ = options;
   use_space(options);
   if (options.method == Method::class_aware)
@@ -221,8 +298,15 @@ void Session::fit(const Options& asked, const Run& run) {
   std::optional<CheckpointFile> file;
   std::optional<RunState> resumed;
   if (!run.checkpoint.path.empty()) {
-    file.emplace(run.checkpoint, fingerprint(shared_, known_labels_, options));
-    resumed = file->load();
+    file.emplace(run.checkpoint, fingerprint(all_.divided() ? summary_of(shared_, all_) : shared_,
+                                             known_labels_, options));
+    all_.agree([&] { resumed = file->load(); });
+    if (all_.any(resumed.has_value()) != all_.all(resumed.has_value()))
+      throw Error({.field = "checkpoint",
+                   .value = run.checkpoint.path + ":",
+                   .problem = "not all ranks see the file",
+                   .remedy = "name a place that all machines share"});
+    if (all_.divided() && all_.comm()->rank() > 0) file.reset();  // one writes what all have
     if (resumed && resumed->g.size() == space_->q.size()) planner_->start_from(resumed->g);
     if (resumed && resumed->history.empty()) resumed.reset();  // no more than a place to start
   }

@@ -50,6 +50,7 @@ class Session {
   void use_planner(const Options& options);
   Matrix first_moment(const Options& options, const Model* start, Vector& g) const;
 
+  Shard all_;            // of the source points, those of weight zero included
   Model shared_;         // what every model of the session has in common
   Labels known_labels_;  // of target points, to fit with; or empty
   Span span_;

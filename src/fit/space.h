@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/shard.h"
 #include "remblai/domain.h"
 #include "remblai/metric.h"
 #include "remblai/options.h"
@@ -21,6 +22,7 @@ enum class Span { everything, displacements, with_origin, columns };
 Span span_of(const Options& options);
 
 struct Space {
+  Shard shard;                                  ///< of the source rows
   std::vector<Index> source_rows, target_rows;  ///< points of positive weight
   Vector p, q;                                  ///< their weights
   Frame frame;
@@ -30,7 +32,8 @@ struct Space {
   Index rank() const { return frame.rank(); }
 };
 
-/// Both domains are preprocessed and valid, with weights that sum to 1. O((m + n) d min(m + n, d)).
-Space make_space(const Domain& source, const Domain& target, Span span);
+/// Both domains are preprocessed and valid, with weights that sum to 1. `shard` is of the source
+/// points, those of weight zero included. O((m + n) d min(m + n, d)).
+Space make_space(const Domain& source, const Domain& target, Span span, const Shard& shard = {});
 
 }  // namespace remblai

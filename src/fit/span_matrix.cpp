@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "base/linalg.h"
+#include "fit/moment.h"
 #include "remblai/error.h"
 #include "remblai/spd.h"
 
@@ -39,22 +40,33 @@ SpanMatrix factored(const Matrix& inside, double outside, double scale, const ch
   return matrix;
 }
 
-// The points of both domains, measured from zero and in units of the frame's length.
-Matrix points_from_zero(const Space& space) {
+// The Gram matrix of the points of both domains, measured from zero and in units of the frame's
+// length.
+Matrix gram_from_zero(const Space& space) {
   const Frame& frame = space.frame;
   Vector shift = frame.origin / frame.length;
   if (frame.basis.size()) shift = frame.basis.transpose() * shift;
-  Matrix points(space.x.rows() + space.z.rows(), space.rank());
-  points << space.x, space.z;
-  points.rowwise() += shift.transpose();
-  return points;
+  if (!space.shard.divided()) {
+    Matrix points(space.x.rows() + space.z.rows(), space.rank());
+    points << space.x, space.z;
+    points.rowwise() += shift.transpose();
+    return linalg::gram(points);
+  }
+  const auto gram = [&](const Matrix& points) {
+    return linalg::gram(points.rowwise() + shift.transpose());
+  };
+  Matrix sum = space.shard.sum(space.x.rows(), space.rank(), space.rank(), [&](Rows rows) {
+    return gram(space.x.middleRows(rows.begin, rows.end - rows.begin));
+  });
+  sum += gram(space.z);
+  return sum;
 }
 
 // W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of
 // the points and the origin only the ridge is left.
 SpanMatrix scatter(const Space& space, double ridge, bool inverse, const char* field) {
   const Frame& frame = space.frame;
-  Matrix w = linalg::gram(points_from_zero(space));
+  Matrix w = gram_from_zero(space);
   const double mean = w.trace() / static_cast<double>(frame.dimension());
   if (!(mean > 0))
     throw Error({.field = field,
@@ -96,15 +108,20 @@ SpanMatrix given(const Matrix& matrix, Index d, const char* field) {
 }
 
 // sum_i w_i (x_i - mean)(x_i - mean)'.
-Matrix covariance(const Matrix& points, const Vector& weights) {
-  const Eigen::RowVectorXd mean = weights.transpose() * points;
-  return linalg::gram(weights.cwiseSqrt().asDiagonal() * (points.rowwise() - mean));
+Matrix covariance(const Matrix& points, const Vector& weights, const Shard& shard) {
+  const Eigen::RowVectorXd mean = weighted_mean(points, weights, shard);
+  const auto gram = [&](Rows rows) {
+    const Index count = rows.end - rows.begin;
+    return linalg::gram(weights.segment(rows.begin, count).cwiseSqrt().asDiagonal() *
+                        (points.middleRows(rows.begin, count).rowwise() - mean));
+  };
+  return shard.sum(points.rows(), points.cols(), points.cols(), gram);
 }
 
 }  // namespace
 
 SpanMatrix spread_matrix(const Space& space, double ridge) {
-  Matrix s = 0.5 * (covariance(space.x, space.p) + covariance(space.z, space.q));
+  Matrix s = 0.5 * (covariance(space.x, space.p, space.shard) + covariance(space.z, space.q, {}));
   const double trace = s.trace();
   // Coordinates are of size 1: less than this is the rounding of two clouds that are one point
   // each.

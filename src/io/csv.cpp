@@ -198,21 +198,31 @@ std::vector<Entry> list_csv(const std::string& path) {
   return entries;
 }
 
+Index count_csv(const std::string& path) {
+  Table table(path);
+  Index rows = 0;
+  while (table.next()) ++rows;
+  return rows;
+}
+
 Array read_csv(const std::string& path, const std::string& only,
-               const std::vector<std::string>& without, Missing missing) {
+               const std::vector<std::string>& without, Missing missing, const RowRange& wanted) {
   Table table(path);
   const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
   std::vector<double> numbers;
-  while (table.next()) {
+  Index record = 0;
+  for (; table.next(); ++record) {
+    if (!wanted.whole() && (record < wanted.first || record >= wanted.first + wanted.count))
+      continue;
     for (const std::size_t column : columns) numbers.push_back(table.number(column, missing));
     table.require_no_names();
   }
   const auto cols = static_cast<Index>(columns.size());
   const auto rows = static_cast<Index>(numbers.size()) / cols;
-  if (rows == 0) throw Error({.problem = literal(path) + ": the file has names but no numbers"});
+  if (record == 0) throw Error({.problem = literal(path) + ": the file has names but no numbers"});
   return {.name = only.empty() ? "" : table.name(columns[0]),
           .type = "number",
-          .shape = {rows, cols},
+          .shape = {record, cols},
           .values = Eigen::Map<const Matrix>(numbers.data(), rows, cols)};
 }
 

@@ -126,11 +126,25 @@ std::size_t File::read(void* to, std::size_t bytes) {
   return done;
 }
 
-void File::skip(std::uint64_t bytes) {
+std::uint64_t Reader::skip(std::uint64_t bytes) {
+  std::vector<char> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1 << 17)));
+  std::uint64_t done = 0;
+  while (done < bytes) {
+    const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), bytes - done);
+    const std::size_t got = read(buffer.data(), wanted);
+    done += got;
+    if (got < wanted) break;
+  }
+  return done;
+}
+
+std::uint64_t File::skip(std::uint64_t bytes) {
+  bytes = std::min(bytes, remaining());
   if (::lseek(descriptor_, static_cast<off_t>(bytes), SEEK_CUR) < 0) {
     cannot_read(path_, std::strerror(errno), errno);
   }
   position_ += bytes;
+  return bytes;
 }
 
 }  // namespace remblai::io

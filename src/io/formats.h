@@ -34,17 +34,17 @@ std::vector<Entry> list_mat(const std::string& path);
 std::vector<Entry> list_idx(const std::string& path);
 std::vector<Entry> list_csv(const std::string& path);  ///< one entry a column
 
-/// `name` is one of the listed ones, and not refused.
-Array read_npy(const std::string& path, const std::string& name);
-Array read_npz(const std::string& path, const std::string& name);
-Array read_mat(const std::string& path, const std::string& name);
-Array read_idx(const std::string& path, const std::string& name);
+/// `name` is one of the listed ones, and not refused. The shape is that of the whole array.
+Array read_npy(const std::string& path, const std::string& name, const RowRange& rows);
+Array read_npz(const std::string& path, const std::string& name, const RowRange& rows);
+Array read_mat(const std::string& path, const std::string& name, const RowRange& rows);
+Array read_idx(const std::string& path, const std::string& name, const RowRange& rows);
 
 /// The two kinds of .mat: versions 5 to 7, and 7.3. The caller has looked at the version.
 std::vector<Entry> list_mat5(const std::string& path);
 Array read_mat5(const std::string& path, const std::string& name);
 std::vector<Entry> list_mat73(const std::string& path);
-Array read_mat73(const std::string& path, const std::string& name);
+Array read_mat73(const std::string& path, const std::string& name, const RowRange& rows);
 bool is_hdf5(const std::string& path);  ///< with or without something before it, as MATLAB has
 
 /// Why an array of this MATLAB class is not taken; empty when it is.
@@ -55,7 +55,10 @@ enum class Missing { refused, allowed };
 
 /// The column `only`, or when that is empty all of them but `without`; each by name or index.
 Array read_csv(const std::string& path, const std::string& only,
-               const std::vector<std::string>& without, Missing missing);
+               const std::vector<std::string>& without, Missing missing, const RowRange& rows);
+
+/// The number of records, whatever they hold.
+Index count_csv(const std::string& path);
 
 /// The names of the same columns; empty without a header.
 std::vector<std::string> names_csv(const std::string& path, const std::string& only,
@@ -71,6 +74,9 @@ class Reader {
 
   /// No more than this many bytes can come after those already read.
   virtual std::uint64_t remaining() const = 0;
+
+  /// Steps over bytes. The count that there was, less only at the end.
+  virtual std::uint64_t skip(std::uint64_t bytes);
 };
 
 /// A regular file; throws Error for anything else.
@@ -83,7 +89,7 @@ class File : public Reader {
 
   std::size_t read(void* to, std::size_t bytes) override;
   std::uint64_t remaining() const override { return size_ - position_; }
-  void skip(std::uint64_t bytes);  ///< no more than remain
+  std::uint64_t skip(std::uint64_t bytes) override;
   std::uint64_t size() const { return size_; }
 
  private:
@@ -116,15 +122,16 @@ Extent extent(const std::vector<Index>& shape, const std::string& label);
 
 /// One array in .npy form, wherever its bytes come from; `list` stops after the header.
 Entry list_npy(Reader& reader, const std::string& label);
-Array read_npy(Reader& reader, const std::string& label);
+Array read_npy(Reader& reader, const std::string& label, const RowRange& rows = {});
 
 /// The .npy bytes that come before the numbers of a row-major array.
 std::string npy_header(Scalar scalar, const std::vector<Index>& shape);
 
 /// All that is left of `reader` as numbers; throws Error unless it holds exactly what the layout
 /// promises. `format` ends the sentence "the file is truncated or not ...". Nothing larger than the
-/// file can hold is allocated.
-Matrix decode(Reader& reader, const Layout& layout, const std::string& label, const char* format);
+/// file can hold is allocated. Of `rows`, which exist, no others are held in memory.
+Matrix decode(Reader& reader, const Layout& layout, const std::string& label, const char* format,
+              const RowRange& rows = {});
 
 /// The same from column-major memory that is known to be large enough.
 Matrix decode(const void* bytes, const Layout& layout, const std::string& label);

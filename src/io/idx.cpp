@@ -119,13 +119,13 @@ std::vector<Entry> list_idx(const std::string& path) {
   return {{.name = "", .type = name_of(layout.scalar), .shape = layout.shape, .refusal = ""}};
 }
 
-Array read_idx(const std::string& path, const std::string&) {
+Array read_idx(const std::string& path, const std::string&, const RowRange& rows) {
   const auto reader = open_idx(path);
   const Layout layout = read_idx_header(*reader, path);
   return {.name = "",
           .type = name_of(layout.scalar),
           .shape = layout.shape,
-          .values = decode(*reader, layout, path, idx_format)};
+          .values = decode(*reader, layout, path, idx_format, rows)};
 }
 
 }  // namespace remblai::io

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct Format {
   std::vector<Entry> (*list)(const std::string&);
-  Array (*read)(const std::string&, const std::string&);  ///< none for a table of text
+  Array (*read)(const std::string&, const std::string&, const RowRange&);  ///< none for a table
 };
 
 constexpr Format npy{list_npy, read_npy};
@@ -151,10 +151,10 @@ std::vector<std::string> left_out(const Spec& spec, const std::vector<std::strin
 }
 
 Array read(const Spec& spec, const std::vector<std::string>& without, Want want,
-           Missing missing = Missing::refused) {
+           Missing missing = Missing::refused, const RowRange& rows = {}) {
   const Format& format = format_of(spec.path);
   try {
-    if (format.read == nullptr) return read_csv(spec.path, spec.name, without, missing);
+    if (format.read == nullptr) return read_csv(spec.path, spec.name, without, missing, rows);
     const std::vector<Entry> entries = list_entries(format, spec.path);
     const Entry& entry = choose(entries, spec, without, want);
     const std::string label =
@@ -163,19 +163,20 @@ Array read(const Spec& spec, const std::vector<std::string>& without, Want want,
     if (is_empty(entry)) {
       cannot_read(label, fmt::format("it is empty (shape {})", shape_text(entry.shape)));
     }
-    return format.read(spec.path, entry.name);
+    return format.read(spec.path, entry.name, rows);
   } catch (const std::bad_alloc&) {
     cannot_read(spec.path, "there is not enough memory for its numbers");
   }
 }
 
-void require_finite(const Matrix& values, const std::string& spec) {
+/// `first` rows of the file stand before the values.
+void require_finite(const Matrix& values, const std::string& spec, Index first = 0) {
   if ((values.array() * 0.0).sum() == 0.0) return;  // 0 x is NaN unless x is finite; vectorised
   for (Index row = 0; row < values.rows(); ++row) {
     for (Index col = 0; col < values.cols(); ++col) {
       if (std::isfinite(values(row, col))) continue;
       throw Error({.problem = fmt::format("{}: row {}, column {} (from 1) is {}", literal(spec),
-                                          row + 1, col + 1, values(row, col)),
+                                          first + row + 1, col + 1, values(row, col)),
                    .remedy = "only finite numbers are taken"});
     }
   }
@@ -254,13 +255,27 @@ std::vector<Array> list(const std::string& path) {
   return arrays;
 }
 
-Matrix read_points(const std::string& text, bool transpose,
+Index count_points(const std::string& text, bool transpose,
                    const std::vector<std::string>& without) {
   const Spec spec = parse_spec(text);
-  Array array = read(spec, left_out(spec, without), Want::points);
-  require_finite(array.values, text);
-  if (transpose) return array.values.transpose();
-  return std::move(array.values);
+  const Format& format = format_of(spec.path);
+  if (format.read == nullptr && !transpose) return count_csv(spec.path);
+  if (format.read == nullptr) return read_points(text, true, without).rows();
+  const std::vector<Entry> entries = list_entries(format, spec.path);
+  const Extent shape =
+      extent(choose(entries, spec, left_out(spec, without), Want::points).shape, spec.path);
+  return transpose ? shape.cols : shape.rows;
+}
+
+Matrix read_points(const std::string& text, bool transpose, const std::vector<std::string>& without,
+                   const RowRange& rows) {
+  const Spec spec = parse_spec(text);
+  Array array = read(spec, left_out(spec, without), Want::points, Missing::refused,
+                     transpose ? RowRange{} : rows);
+  require_finite(array.values, text, transpose ? 0 : rows.first);
+  if (!transpose) return std::move(array.values);
+  if (rows.whole()) return array.values.transpose();
+  return array.values.middleCols(rows.first, rows.count).transpose();
 }
 
 std::vector<std::string> read_names(const std::string& text,

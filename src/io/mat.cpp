@@ -41,8 +41,11 @@ std::vector<Entry> list_mat(const std::string& path) {
   return version_of(path) == Version::v5 ? list_mat5(path) : list_mat73(path);
 }
 
-Array read_mat(const std::string& path, const std::string& name) {
-  return version_of(path) == Version::v5 ? read_mat5(path, name) : read_mat73(path, name);
+Array read_mat(const std::string& path, const std::string& name, const RowRange& rows) {
+  if (version_of(path) == Version::v73) return read_mat73(path, name, rows);
+  Array array = read_mat5(path, name);
+  if (!rows.whole()) array.values = Matrix(array.values.middleRows(rows.first, rows.count));
+  return array;
 }
 
 }  // namespace remblai::io

@@ -161,7 +161,7 @@ std::string list_here(const std::string& path) {
 
 /// Entry, kind of number, order of the extents and the numbers themselves, in the child.
 std::string read_here(const std::string& path, const std::string& name, const std::string& label,
-                      std::uint64_t file_size) {
+                      std::uint64_t file_size, const RowRange& wanted) {
   const Handle file = open_hdf5(path);
   const std::optional<Dataset> dataset = open_dataset(file, path, name);
   if (!dataset) cannot_read(label, "it is not an array");
@@ -180,8 +180,25 @@ std::string read_here(const std::string& path, const std::string& name, const st
   const hssize_t points = H5Sget_simple_extent_npoints(space);
   if (size > 0 && static_cast<std::uint64_t>(points) != size / size_of(number.scalar))
     damaged(label, "its shape is impossible");
-  char* bytes = packed.extend(static_cast<std::size_t>(size));
-  if (size > 0 && H5Dread(dataset->object, number.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0) {
+  std::vector<Index> shape = entry.shape;  // of what is read
+  const bool all = wanted.whole() || shape.empty() || size == 0;
+  if (!all) {
+    shape[0] = wanted.count;
+    const std::size_t rank = shape.size(), axis = dataset->reversed ? rank - 1 : 0;
+    std::vector<hsize_t> start(rank, 0), count(shape.begin(), shape.end());
+    if (dataset->reversed) std::reverse(count.begin(), count.end());
+    start[axis] = static_cast<hsize_t>(wanted.first);
+    if (wanted.count > 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr,
+                                                count.data(), nullptr) < 0)
+      damaged(label, "its rows cannot be read");
+  }
+  const auto [held_rows, held_cols] = extent(shape, label);
+  const hsize_t numbers = static_cast<hsize_t>(held_rows * held_cols);
+  char* bytes = packed.extend(static_cast<std::size_t>(numbers) * size_of(number.scalar));
+  const Handle memory(H5Screate_simple(1, &numbers, nullptr), H5Sclose);
+  if (numbers > 0 &&
+      H5Dread(dataset->object, number.type, all ? H5S_ALL : static_cast<hid_t>(memory),
+              all ? H5S_ALL : static_cast<hid_t>(space), H5P_DEFAULT, bytes) < 0) {
     damaged(label, "its numbers cannot be read");
   }
   return packed.take();
@@ -217,17 +234,20 @@ std::vector<Entry> list_mat73(const std::string& path) {
   return entries;
 }
 
-Array read_mat73(const std::string& path, const std::string& name) {
+Array read_mat73(const std::string& path, const std::string& name, const RowRange& rows) {
   const std::string label = path + ":" + name;
   const std::uint64_t file_size = File(path).size();
   const std::string reply = in_child(label, limits_of(file_size),
-                                     [&] { return read_here(path, name, label, file_size); });
+                                     [&] { return read_here(path, name, label, file_size, rows); });
   Unpacked packed(reply, label);
   Entry entry = unpack_entry(packed);
   const auto scalar = static_cast<Scalar>(packed.number());
   const bool reversed = packed.number() != 0;
-  const Layout layout{
-      .scalar = scalar, .swapped = false, .column_major = reversed, .shape = entry.shape};
+  std::vector<Index> shape = entry.shape;
+  if (!rows.whole() && !shape.empty() &&
+      std::find(shape.begin(), shape.end(), Index{0}) == shape.end())
+    shape[0] = rows.count;
+  const Layout layout{.scalar = scalar, .swapped = false, .column_major = reversed, .shape = shape};
   Memory memory(packed.rest());
   return {.name = name,
           .type = std::move(entry.type),

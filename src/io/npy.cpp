@@ -208,14 +208,14 @@ Entry list_npy(Reader& reader, const std::string& label) {
   return entry;
 }
 
-Array read_npy(Reader& reader, const std::string& label) {
+Array read_npy(Reader& reader, const std::string& label, const RowRange& rows) {
   Layout layout;
   const Entry entry = describe(read_header(reader, label), layout);
   if (!entry.refusal.empty()) cannot_read(label, entry.refusal);
   return {.name = "",
           .type = entry.type,
           .shape = entry.shape,
-          .values = decode(reader, layout, label, format_name)};
+          .values = decode(reader, layout, label, format_name, rows)};
 }
 
 std::vector<Entry> list_npy(const std::string& path) {
@@ -223,9 +223,9 @@ std::vector<Entry> list_npy(const std::string& path) {
   return {list_npy(file, path)};
 }
 
-Array read_npy(const std::string& path, const std::string&) {
+Array read_npy(const std::string& path, const std::string&, const RowRange& rows) {
   File file(path);
-  return read_npy(file, path);
+  return read_npy(file, path, rows);
 }
 
 std::string npy_header(Scalar scalar, const std::vector<Index>& shape) {

@@ -133,12 +133,12 @@ std::vector<Entry> list_npz(const std::string& path) {
   return entries;
 }
 
-Array read_npz(const std::string& path, const std::string& wanted) {
+Array read_npz(const std::string& path, const std::string& wanted, const RowRange& rows) {
   const Opened opened = open_archive(path);
   for (const auto& [index, name] : members(opened)) {
     if (name != wanted) continue;
     MemberReader reader(opened, index, path + ":" + name);
-    Array array = read_npy(reader, path + ":" + name);
+    Array array = read_npy(reader, path + ":" + name, rows);
     array.name = name;
     return array;
   }

@@ -150,13 +150,41 @@ void from_column_major(const char* bytes, const Layout& layout, const std::strin
   }
 }
 
+/// `before` rows of the array stand before those of `values`.
 void from_row_major(const char* bytes, const Layout& layout, const std::string& label, Index first,
-                    Index count, Matrix& values) {
+                    Index count, Index before, Matrix& values) {
   const Index done =
       kind_of(layout.scalar).convert(bytes, count, layout.swapped, values.data() + first, 1);
   if (done < count) {
-    refuse_inexact(label, (first + done) / values.cols(), (first + done) % values.cols());
+    refuse_inexact(label, before + (first + done) / values.cols(), (first + done) % values.cols());
   }
+}
+
+/// Some rows of a matrix that is stored by columns: a part of each.
+Matrix column_major_rows(Reader& reader, const Layout& layout, const std::string& label,
+                         const char* format, const RowRange& range) {
+  const Kind& kind = kind_of(layout.scalar);
+  const Index rows = layout.shape[0], cols = layout.shape[1];
+  const auto bytes_of = [&](Index count) { return static_cast<std::uint64_t>(count) * kind.size; };
+  std::vector<char> bytes(static_cast<std::size_t>(bytes_of(range.count)));
+  Matrix values(range.count, cols);
+  const std::uint64_t promised = bytes_of(rows * cols);
+  std::uint64_t held = reader.skip(bytes_of(range.first));
+  for (Index col = 0; col < cols; ++col) {
+    const std::size_t got = reader.read(bytes.data(), bytes.size());
+    held += got;
+    if (got < bytes.size()) break;
+    const Index done = range.count == 0 ? 0
+                                        : kind.convert(bytes.data(), range.count, layout.swapped,
+                                                       &values(0, col), cols);
+    if (done < range.count) refuse_inexact(label, range.first + done, col);
+    held += reader.skip(
+        bytes_of(col + 1 < cols ? rows - range.count : rows - range.first - range.count));
+  }
+  if (held < promised) refuse_size(label, promised, held, format);
+  char extra = 0;
+  if (reader.read(&extra, 1) > 0) refuse_size(label, promised, promised + 1, format);
+  return values;
 }
 
 }  // namespace
@@ -183,22 +211,31 @@ Extent extent(const std::vector<Index>& shape, const std::string& label) {
   return result;
 }
 
-Matrix decode(Reader& reader, const Layout& layout, const std::string& label, const char* format) {
+Matrix decode(Reader& reader, const Layout& layout, const std::string& label, const char* format,
+              const RowRange& range) {
   constexpr Index chunk = Index{1} << 17;
   const auto [rows, cols] = extent(layout.shape, label);
   const std::size_t size = size_of(layout.scalar);
-  const Index total = rows * cols;
-  const std::uint64_t promised = static_cast<std::uint64_t>(total) * size;
+  const std::uint64_t promised = static_cast<std::uint64_t>(rows * cols) * size;
   if (reader.remaining() < promised) refuse_size(label, promised, reader.remaining(), format);
+  if (layout.column_major && !range.whole()) {
+    if (layout.shape.size() == 2) return column_major_rows(reader, layout, label, format, range);
+    return decode(reader, layout, label, format).middleRows(range.first, range.count);
+  }
 
-  Matrix values(rows, cols);
+  const Index count_of_rows = range.whole() ? rows : range.count;
+  const Index total = count_of_rows * cols;
+  const std::uint64_t before = static_cast<std::uint64_t>(range.first * cols) * size;
+  const std::uint64_t wanted = static_cast<std::uint64_t>(total) * size;
+  Matrix values(count_of_rows, cols);
+  if (reader.skip(before) < before) refuse_size(label, promised, reader.remaining(), format);
   std::uint64_t held = 0;
   if (layout.column_major && total > 0) {
     std::vector<char> bytes(static_cast<std::size_t>(promised));
     held = reader.read(bytes.data(), bytes.size());
     if (held == promised) from_column_major(bytes.data(), layout, label, values);
   } else if (layout.scalar == Scalar::f64 && !layout.swapped) {
-    held = reader.read(values.data(), static_cast<std::size_t>(promised));
+    held = reader.read(values.data(), static_cast<std::size_t>(wanted));
   } else {
     std::vector<char> bytes(static_cast<std::size_t>(std::min(total, chunk)) * size);
     for (Index first = 0; first < total && held == static_cast<std::uint64_t>(first) * size;
@@ -207,10 +244,12 @@ Matrix decode(Reader& reader, const Layout& layout, const std::string& label, co
       const std::size_t got = reader.read(bytes.data(), static_cast<std::size_t>(count) * size);
       held += got;
       if (got == static_cast<std::size_t>(count) * size) {
-        from_row_major(bytes.data(), layout, label, first, count, values);
+        from_row_major(bytes.data(), layout, label, first, count, range.first, values);
       }
     }
   }
+  held += before;
+  if (held == before + wanted) held += reader.skip(promised - held);
   if (held < promised) refuse_size(label, promised, held, format);
   char extra = 0;
   if (reader.read(&extra, 1) > 0) refuse_size(label, promised, promised + 1, format);

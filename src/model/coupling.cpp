@@ -268,7 +268,7 @@ class SparseCoupling final : public Coupling {
 }  // namespace
 
 linalg::Threads threads_of(const Model& model) {
-  return linalg::Threads(thread_count(model.options.resources.threads));
+  return linalg::Threads(thread_count(model.options.resources));
 }
 
 Matrix Coupling::own_barycentres(Direction direction) const {
@@ -303,7 +303,8 @@ Matrix Coupling::plan() const {
 }
 
 std::unique_ptr<Coupling> coupling_of(const Model& model) {
-  if (model.f.size() == 0 || model.g.size() == 0)
+  // A rank may have no source points.
+  if (model.f.size() != model.source.size() || model.g.size() == 0)
     throw Error({.field = "model",
                  .value = {},
                  .problem = "it holds no plan",

@@ -2,8 +2,26 @@
 #include "remblai/model.h"
 
 #include "model/coupling.h"
+#include "remblai/comm.h"
 
 namespace remblai {
+
+Model gathered(const Model& model) {
+  const Comm* comm = model.options.resources.comm.get();
+  if (!comm) return model;
+  Model whole = model;
+  whole.options.resources.comm = nullptr;
+  whole.source.points = gather_rows(comm, model.source.points);
+  whole.source.weights = gather_rows(comm, model.source.weights);
+  whole.f = gather_rows(comm, model.f);
+  // Labels are whole numbers that a double holds. A rank without points has none.
+  const bool labelled = comm->maximum(Vector::Constant(1, model.source.labelled() ? 1 : 0))[0] > 0;
+  whole.source.labels.resize(0);
+  if (labelled)
+    whole.source.labels =
+        gather_rows(comm, model.source.labels.cast<double>()).reshaped().cast<std::int64_t>();
+  return whole;
+}
 
 Matrix plan(const Model& model) {
   const linalg::Threads scope = threads_of(model);

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/linalg.h"
 #include "model/class_places.h"
 #include "model/coupling.h"
+#include "remblai/comm.h"
 #include "remblai/error.h"
 #include "transport/ground_cost.h"
 
@@ -75,6 +77,82 @@ void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix&
   }
 }
 
+// Points at a time whose candidates cross between ranks.
+constexpr Index points_at_once = 65536;
+
+// Squared distances from differences: the same wherever the two points stand.
+double squared_distance(const Matrix& a, Index i, const Matrix& b, Index j) {
+  double sum = 0;
+  for (Index k = 0; k < a.cols(); ++k) {
+    const double difference = a(i, k) - b(j, k);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+// The neighbour rule where each rank has some of the labelled points: each finds its nearest ones,
+// and all ranks choose among those of all. A few more than asked for are looked at, so that
+// products of matrices, which round by their size, decide nothing.
+Labels nearest_among_ranks(const Comm& comm, const Matrix& labelled, const Labels& labels,
+                           const Matrix& points, int neighbours) {
+  const Index kept = std::min<Index>(neighbours, labelled.rows());
+  const auto looked = static_cast<int>(std::min<Index>(neighbours + 8, labelled.rows()));
+  const Vector all_kept = comm.gather(Vector::Constant(1, static_cast<double>(kept)),
+                                      std::vector<Index>(static_cast<std::size_t>(comm.size()), 1));
+  Labels predicted(points.rows());
+  for (Index begin = 0; begin < points.rows(); begin += points_at_once) {
+    const Index count = std::min(points_at_once, points.rows() - begin);
+    const Matrix some = points.middleRows(begin, count);
+    Matrix found(count, 2 * kept);  // distances, then labels
+    const auto keep = [&](Index i, std::vector<Index> nearest) {
+      std::vector<std::pair<double, Index>> order;
+      for (const Index j : nearest) order.emplace_back(squared_distance(some, i, labelled, j), j);
+      std::sort(order.begin(), order.end());
+      for (Index k = 0; k < kept; ++k) {
+        found(i, k) = order[static_cast<std::size_t>(k)].first;
+        found(i, kept + k) = static_cast<double>(labels[order[static_cast<std::size_t>(k)].second]);
+      }
+    };
+    if (kept > 0)
+      visit_distances(labelled, labels, some, [&](Index first, const Matrix& distances) {
+        visit_nearest(distances, looked, [&](Index i, const std::vector<Index>& nearest) {
+          keep(first + i, nearest);
+        });
+      });
+    std::vector<Index> sizes;
+    for (const double of_rank : all_kept) sizes.push_back(2 * static_cast<Index>(of_rank) * count);
+    const Vector all = comm.gather(Eigen::Map<const Vector>(found.data(), found.size()), sizes);
+    for (Index i = 0; i < count; ++i) {
+      std::vector<std::pair<double, std::int64_t>> order;  // of equal distances the first rank's
+      Index place = 0;
+      for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+        const auto width = static_cast<Index>(all_kept[static_cast<Index>(rank)]);
+        const double* row = all.data() + place + 2 * width * i;
+        for (Index k = 0; k < width; ++k)
+          order.emplace_back(row[k], static_cast<std::int64_t>(row[width + k]));
+        place += sizes[rank];
+      }
+      std::stable_sort(order.begin(), order.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::vector<std::int64_t> voters;
+      for (std::size_t k = 0; k < static_cast<std::size_t>(neighbours); ++k)
+        voters.push_back(order[k].second);
+      predicted[begin + i] = vote(voters);
+    }
+  }
+  return predicted;
+}
+
+void require_nearest(const Model& model, const PredictOptions& options) {
+  if (options.rule == Rule::nearest || !model.options.resources.comm ||
+      model.options.resources.comm->size() == 1)
+    return;
+  throw Error({.field = "rule",
+               .value = std::string(names(Rule{})[static_cast<std::size_t>(options.rule)]),
+               .problem = "works in one process, and these are several",
+               .remedy = "give the $rule nearest, or label with the saved model"});
+}
+
 }  // namespace
 
 void PredictOptions::validate() const {
@@ -137,12 +215,25 @@ Rule rule_for(const Model& model, Rule rule) {
 Predictor::Predictor(const Model& model, const PredictOptions& options)
     : model_(model), options_(options) {
   options.validate();
-  options_.rule = rule_for(model, options.rule);
+  const Comm* comm = model.options.resources.comm.get();
+  agree(comm, [&] {
+    // A rank without points has no labels either.
+    options_.rule = comm && model.source.size() == 0 && options.rule == Rule::automatic
+                        ? Rule::nearest
+                    : comm && model.source.size() == 0 ? options.rule
+                                                       : rule_for(model, options.rule);
+    require_nearest(model, options_);
+  });
   if (options_.rule != Rule::nearest) return;
   const linalg::Threads scope = threads_of(model);
   const std::unique_ptr<Coupling> coupling = coupling_of(model);
   const std::vector<Index> rows = positive_entries(coupling->masses(Direction::forward));
-  options.validate(static_cast<Index>(rows.size()));
+  const auto voters = static_cast<double>(rows.size());
+  options.validate(static_cast<Index>(
+      comm ? comm->gather(Vector::Constant(1, voters),
+                          std::vector<Index>(static_cast<std::size_t>(comm->size()), 1))
+                 .sum()
+           : voters));
   mapped_ = seen(coupling->own_barycentres(Direction::forward, rows));
   labels_ = model.source.labels(rows);
 }
@@ -159,7 +250,10 @@ Labels Predictor::operator()(const MatrixView& points) const {
   if (options_.rule == Rule::head)
     return most_likely({model_.classes->classes, model_.classes->head.scores(model_.metric.embed(
                                                      model_.scaler.apply(points)))});
-  return nearest_labels(mapped_, labels_, seen(model_.scaler.apply(points)), options_.neighbours);
+  const Matrix embedded = seen(model_.scaler.apply(points));
+  if (const Comm* comm = model_.options.resources.comm.get())
+    return nearest_among_ranks(*comm, mapped_, labels_, embedded, options_.neighbours);
+  return nearest_labels(mapped_, labels_, embedded, options_.neighbours);
 }
 
 ClassShares Predictor::probabilities(const MatrixView& points) const {
@@ -173,6 +267,10 @@ ClassShares Predictor::probabilities(const MatrixView& points) const {
 }
 
 ClassShares Predictor::votes(const MatrixView& points) const {
+  if (model_.options.resources.comm)
+    throw Error({.field = "comm",
+                 .problem = "shares of votes are counted in one process",
+                 .remedy = "use the model that gathered() gives"});
   const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
   const ClassPlaces classes(labels_);

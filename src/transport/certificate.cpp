@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/entrywise.h"
+
 namespace remblai {
 namespace {
 
@@ -16,8 +18,10 @@ double x_log_x(double x) {
 // by x and y, then the missing mass alpha beta'/tau added. The gap of the rounded plan is lambda
 // KL(rounded | P), bounded from above by the log-sum inequality, which needs no logarithm of a
 // matrix.
-double balanced_gap(const Kernel& kernel, const Vector& p, const Vector& q, double lambda,
+double balanced_gap(const Kernel& kernel, const Marginal& rows, const Vector& q, double lambda,
                     const Potentials& potentials, const Kernel::Sums& sums) {
+  const Vector& p = rows.weights();
+  const Shard& shard = rows.shard();
   const Vector x = p.cwiseQuotient(sums.rows).cwiseMin(1);
   const Vector scaled_columns = kernel.transpose_times(x);
   const Vector y = q.cwiseQuotient(scaled_columns).cwiseMin(1);
@@ -25,14 +29,14 @@ double balanced_gap(const Kernel& kernel, const Vector& p, const Vector& q, doub
   const Vector kept_columns = scaled_columns.cwiseProduct(y);
   const Vector alpha = (p - kept_rows).cwiseMax(0);
   const Vector beta = (q - kept_columns).cwiseMax(0);
-  const double tau = std::min(alpha.sum(), beta.sum());
-  double divergence = kept_rows.dot(x.array().log().matrix()) +
-                      kept_columns.dot(y.array().log().matrix()) + sums.rows.sum() - 1;
+  const double tau = std::min(shard.sum(alpha), beta.sum());
+  double divergence =
+      shard.dot(kept_rows, log_of(x)) + kept_columns.dot(log_of(y)) + shard.sum(sums.rows) - 1;
   if (tau > 0 && tau < 1) {
     const double moved_cost = kernel.between(alpha, beta) / tau;
-    divergence += -x_log_x(1 - tau) + alpha.unaryExpr(&x_log_x).sum() +
+    divergence += -x_log_x(1 - tau) + shard.sum(alpha.unaryExpr(&x_log_x)) +
                   beta.unaryExpr(&x_log_x).sum() - 2 * x_log_x(tau) -
-                  (alpha.dot(potentials.f) + beta.dot(potentials.g) - moved_cost) / lambda;
+                  (shard.dot(alpha, potentials.f) + beta.dot(potentials.g) - moved_cost) / lambda;
   }
   return lambda * divergence;
 }
@@ -40,19 +44,21 @@ double balanced_gap(const Kernel& kernel, const Vector& p, const Vector& q, doub
 // The gap of Fenchel's inequality between the sums of a relaxed side and its potential.
 double relaxed_gap(const Marginal& side, const Vector& sums, const Vector& potential,
                    double lambda) {
-  return sums.dot(potential) + side.divergence(sums, lambda) - side.dual(potential, lambda);
+  return side.shard().dot(sums, potential) + side.divergence(sums, lambda) -
+         side.dual(potential, lambda);
 }
 
 // lambda KL(weights | sums): what scaling P onto one exact side costs.
 double scaling_gap(const Marginal& side, const Vector& sums, double lambda) {
   const Vector& w = side.weights();
-  return lambda * (w.dot(w.cwiseQuotient(sums).array().log().matrix()) - w.sum() + sums.sum());
+  const Shard& shard = side.shard();
+  return lambda * (shard.dot(w, log_of(w.cwiseQuotient(sums))) - shard.sum(w) + shard.sum(sums));
 }
 
 double gap_of(const Kernel& kernel, const Marginal& rows, const Marginal& columns, double lambda,
               const Potentials& potentials, const Kernel::Sums& sums) {
   if (rows.is_exact() && columns.is_exact())
-    return balanced_gap(kernel, rows.weights(), columns.weights(), lambda, potentials, sums);
+    return balanced_gap(kernel, rows, columns.weights(), lambda, potentials, sums);
   if (rows.is_exact())
     return scaling_gap(rows, sums.rows, lambda) +
            relaxed_gap(columns, kernel.transpose_times(rows.weights().cwiseQuotient(sums.rows)),
@@ -72,10 +78,11 @@ Kernel::Sums certify(Kernel& kernel, const Marginal& rows, const Marginal& colum
   const Vector& f = potentials.f;
   const Vector& g = potentials.g;
   const Kernel::Sums sums = kernel.fix(lambda, f, g);
-  const double mass = sums.rows.sum(), whole = rows.weights().sum();
+  const Shard& shard = rows.shard();
+  const double mass = shard.sum(sums.rows), whole = shard.sum(rows.weights());
   result.cost = sums.cost;
   // ln P = (f + g - c)/lambda
-  result.entropy = (sums.cost - sums.rows.dot(f) - sums.columns.dot(g)) / lambda;
+  result.entropy = (sums.cost - shard.dot(sums.rows, f) - sums.columns.dot(g)) / lambda;
   result.mass = mass;
   result.source_error = rows.error(sums.rows, f, lambda);
   result.target_error = columns.error(sums.columns, g, lambda);

@@ -47,11 +47,14 @@ class ColumnSums {
 
   Vector total() {
     Vector sum = Vector::Zero(totals_.cols());
-    for (Index piece = 0; piece < totals_.rows(); ++piece) {
-      if constexpr (!direct) move(piece);
-      sum += totals_.row(piece).transpose();
-    }
+    for (Index piece = 0; piece < totals_.rows(); ++piece) sum += part(piece);
     return sum;
+  }
+
+  /// The sums of one piece.
+  auto part(Index piece) {
+    if constexpr (!direct) move(piece);
+    return totals_.row(piece).transpose();
   }
 
  private:

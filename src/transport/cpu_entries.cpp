@@ -22,16 +22,19 @@ WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int
   const double pairs = rows * columns;
   WorkPlan plan;
   plan.threads = pairs < small_matrix ? 1 : std::max(1, threads);
-  plan.pieces = piece_count(cost.rows());
+  plan.by_shard = cost.shard().divided();
+  plan.pieces = plan.by_shard ? cost.shard().pieces() : piece_count(cost.rows());
+  // Enough rows for a matrix product to be fast, few enough to be in a cache when they are used.
+  const double cached = std::clamp(0x1.8p24 / entry_size / columns, 32.0, 192.0);
+  plan.made_rows = static_cast<Index>(cached);
   const double factor = cost.columns() <= most_factored ? sizeof(float) * columns * columns : 0;
   plan.stored = cost.is_dense() || (2 * entry_size + sizeof(float)) * pairs + factor <= memory;
   if (plan.stored) return plan;
   // A half for column sums, which floats have twice, and a half for blocks of rows.
   const double sums = columns * (entry_size < sizeof(double) ? 12 : 8);
-  plan.pieces =
-      std::clamp<Index>(static_cast<Index>(std::min(1e6, memory / 2 / sums)), 1, plan.pieces);
-  // Enough rows for a matrix product to be fast, few enough to be in a cache when they are used.
-  const double cached = std::clamp(0x1.8p24 / entry_size / columns, 32.0, 192.0);
+  const Index affordable = std::max<Index>(1, static_cast<Index>(std::min(1e6, memory / 2 / sums)));
+  plan.by_shard = plan.by_shard && affordable >= plan.pieces;
+  plan.pieces = std::min(affordable, plan.pieces);
   plan.made_rows =
       std::max<Index>(1, static_cast<Index>(std::min(cached, memory / 2 / entry_size / columns)));
   const double block = entry_size * columns * static_cast<double>(plan.made_rows);
@@ -41,16 +44,16 @@ WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int
 }
 
 template <class T>
-void CpuEntries<T>::use(const GroundCost& cost, bool stored) {
+void CpuEntries<T>::use(const GroundCost& cost, const WorkPlan& plan) {
   cost_ = &cost;
   unit_ = 1;
-  if (stored) return store();
+  if (plan.stored) return store(plan);
   entries_.resize(0, 0);
   keep_factors();
 }
 
 template <class T>
-void CpuEntries<T>::store() {
+void CpuEntries<T>::store(const WorkPlan& plan) {
   const Index m = cost_->rows(), n = cost_->columns();
   if constexpr (std::is_same_v<T, double>) {
     if (cost_->is_dense()) {
@@ -58,7 +61,18 @@ void CpuEntries<T>::store() {
       return;
     }
     entries_.resize(m, n);
-    linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
+    if (!plan.by_shard)
+      return linalg::rows_times_transpose(cost_->u(), 0, cost_->v(), -2, entries_);
+    // Products round by how many rows they have: these are made as if they were not stored.
+    const linalg::Threads alone(1);
+    run_pieces(plan.pieces, plan.threads, [&](Index k) {
+      RowMatrix<T> block;
+      const Rows rows = cost_->shard().piece(k);
+      for (Index first = rows.begin; first < rows.end; first += plan.made_rows) {
+        make({first, std::min(first + plan.made_rows, rows.end)}, block);
+        entries_.middleRows(first, block.rows()) = block;
+      }
+    });
   } else {
     entries_.resize(m, n);
     const bool dense = cost_->is_dense();

@@ -12,15 +12,16 @@ namespace remblai {
 struct WorkPlan {
   bool stored = true;  ///< costs, K and the copy in float that Newton steps factorise
   int threads = 1;
-  Index pieces = 1;     ///< of the rows, each with column sums of its own
-  Index made_rows = 1;  ///< at a time, when they are not stored
+  Index pieces = 1;       ///< of the rows, each with column sums of its own
+  Index made_rows = 1;    ///< at a time, when they are not stored or divided among processes
+  bool by_shard = false;  ///< pieces are those of the shard of the rows
 };
 
 /// The plan for m x n entries of `entry_size` bytes within `memory` bytes. What is stored has to
 /// fit; else the blocks of all threads and the column sums of all pieces have to, but for one row a
 /// thread and one piece, which there always are. Neither the number of pieces nor the size of a
-/// block depends on the number of threads, so that sums do not either. Dense costs are always
-/// stored.
+/// block depends on the number of threads, so that sums do not either; where rows are divided among
+/// processes, nor on the number of these, but for too little memory. Dense costs are always stored.
 WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int threads,
                    Index most_factored);
 
@@ -31,7 +32,7 @@ class CpuEntries {
  public:
   /// Takes the costs, which must live until the next call. Stores all entries, or what is needed to
   /// make them. Memory is kept from one call to the next.
-  void use(const GroundCost& cost, bool stored);
+  void use(const GroundCost& cost, const WorkPlan& plan);
 
   double unit() const { return unit_; }
 
@@ -42,7 +43,7 @@ class CpuEntries {
   void make(Rows rows, RowMatrix<T>& block) const;
 
  private:
-  void store();
+  void store(const WorkPlan& plan);
   void keep_factors();
 
   const GroundCost* cost_ = nullptr;

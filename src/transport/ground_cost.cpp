@@ -14,11 +14,13 @@ namespace {
 
 // Divided before it is added up, so that coordinates near the limit of double do not overflow. Row
 // by row, as they stand in memory.
-Eigen::RowVectorXd mean_of(const Matrix& points) {
-  Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(points.cols());
-  for (Index i = 0; i < points.rows(); ++i)
-    mean += points.row(i) / static_cast<double>(points.rows());
-  return mean;
+Eigen::RowVectorXd mean_of(const Matrix& points, const Shard& shard) {
+  const auto count = static_cast<double>(shard.total(points.rows()));
+  return shard.sum(points.rows(), points.cols(), [&](Rows rows) {
+    Vector mean = Vector::Zero(points.cols());
+    for (Index i = rows.begin; i < rows.end; ++i) mean += points.row(i).transpose() / count;
+    return mean;
+  });
 }
 
 // One side of a factored cost: points from their mean, their squared lengths from `offset` beside
@@ -53,52 +55,61 @@ Matrix beside(const Matrix& left, const Matrix& right) {
 
 // With u = x - mean x, v = z - mean z and w = mean x - mean z:
 //   |x - z|^2 = |u - v + w|^2 = |u + w|^2 + |v - w|^2 - |w|^2 - 2 u.v.
-GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z) {
-  return measured_from(x, z, mean_of(x), mean_of(z));
+GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard shard) {
+  const Eigen::RowVectorXd mean = mean_of(x, shard);
+  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard));
 }
 
 GroundCost GroundCost::to_anchors(const Matrix& x, const Matrix& z) {
-  const Eigen::RowVectorXd mean = mean_of(z);
-  return measured_from(x, z, mean, mean);
+  const Eigen::RowVectorXd mean = mean_of(z, {});
+  return measured_from(x, z, mean, mean, {});
 }
 
 GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
                                      const Eigen::RowVectorXd& x_mean,
-                                     const Eigen::RowVectorXd& z_mean) {
-  assert(x.cols() == z.cols() && x.rows() > 0 && z.rows() > 0);
+                                     const Eigen::RowVectorXd& z_mean, Shard shard) {
+  assert(x.cols() == z.cols() && shard.total(x.rows()) > 0 && z.rows() > 0);
   GroundCost cost;
+  cost.shard_ = std::move(shard);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
   Side left = one_side(x, x_mean, apart), right = one_side(z, z_mean, -apart);
-  cost.range_ = std::pow(left.longest + right.longest, 2);
+  cost.range_ = std::pow(cost.shard_.maximum(left.longest) + right.longest, 2);
   cost.u_ = std::move(left.centred);
   cost.v_ = std::move(right.centred);
   cost.alpha_ = std::move(left.squares);
   cost.beta_ = right.squares.array() - apart.squaredNorm();
-  if (!std::isfinite(cost.alpha_.sum() + cost.beta_.sum()))
+  if (cost.shard_.any(!std::isfinite(cost.alpha_.sum() + cost.beta_.sum())))
     cost.range_ = std::numeric_limits<double>::infinity();
   return cost;
 }
 
-GroundCost GroundCost::dense(Matrix costs) {
+GroundCost GroundCost::dense(Matrix costs, Shard shard) {
   GroundCost cost;
   cost.dense_ = true;
+  cost.shard_ = std::move(shard);
   cost.matrix_ = std::move(costs);
   cost.alpha_ = Vector::Zero(cost.matrix_.rows());
   cost.beta_ = Vector::Zero(cost.matrix_.cols());
-  cost.range_ = cost.matrix_.size() ? cost.matrix_.maxCoeff() - cost.matrix_.minCoeff() : 0;
+  cost.measure_dense();
   return cost;
+}
+
+void GroundCost::measure_dense() {
+  const Eigen::Map<const Vector> entries(matrix_.data(), matrix_.size());
+  const double largest = shard_.largest(entries), smallest = shard_.smallest(entries);
+  range_ = largest >= smallest ? largest - smallest : 0;
 }
 
 void GroundCost::add_terms(const Matrix& left, const Matrix& right) {
   assert(left.rows() == rows() && right.rows() == columns() && left.cols() == right.cols());
   if (dense_) {
     linalg::gemm(linalg::Op::none, left, linalg::Op::transpose, right, 1, 1, matrix_);
-    range_ = matrix_.maxCoeff() - matrix_.minCoeff();
+    measure_dense();
     return;
   }
   u_ = beside(u_, -0.5 * left);
   v_ = beside(v_, right);
-  range_ += linalg::longest_row(left) * linalg::longest_row(right);
+  range_ += shard_.maximum(linalg::longest_row(left)) * linalg::longest_row(right);
 }
 
 Matrix GroundCost::relative_block(Index first, Index count) const {
@@ -121,9 +132,13 @@ Vector GroundCost::column(Index j) const {
 }
 
 double GroundCost::between(const Vector& a, const Vector& b) const {
-  if (dense_) return a.dot(matrix_ * b);
-  return a.dot(alpha_) * b.sum() + b.dot(beta_) * a.sum() -
-         2 * (u_.transpose() * a).dot(v_.transpose() * b);
+  if (dense_) return shard_.dot(a, matrix_ * b);
+  const Vector moved = shard_.sum(rows(), u_.cols(), [&](Rows rows) -> Vector {
+    const Index count = rows.end - rows.begin;
+    return u_.middleRows(rows.begin, count).transpose() * a.segment(rows.begin, count);
+  });
+  return shard_.dot(a, alpha_) * b.sum() + b.dot(beta_) * shard_.sum(a) -
+         2 * moved.dot(v_.transpose() * b);
 }
 
 }  // namespace remblai

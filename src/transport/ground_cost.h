@@ -2,12 +2,14 @@
 // exact transport, maps of new points, neighbours) takes them from here.
 #pragma once
 
+#include "base/shard.h"
 #include "remblai/types.h"
 
 namespace remblai {
 
 /// c_ij = alpha_i + beta_j - 2 u_i.v_j between m source and n target points, or a dense matrix. The
 /// factored form takes O((m + n) k) memory; nothing of size m x n exists unless the caller gave it.
+/// Of a divided shard m counts the local rows; means, range and sums are over all of them.
 class GroundCost {
  public:
   GroundCost() = default;
@@ -15,14 +17,14 @@ class GroundCost {
   /// Squared Euclidean distances between the rows of x and z. Each set is measured from its own
   /// mean, so that neither the place of the two sets nor the distance between them costs digits of
   /// the products. Error of a cost: about 1e-15 times (alpha_i + beta_j). O((m + n) k).
-  static GroundCost between_points(const Matrix& x, const Matrix& z);
+  static GroundCost between_points(const Matrix& x, const Matrix& z, Shard shard = {});
 
   /// The same for rows of x that have nothing to do with each other: they are measured from the
   /// mean of z, so that one far point costs the others no digits.
   static GroundCost to_anchors(const Matrix& x, const Matrix& z);
 
   /// A matrix of any costs.
-  static GroundCost dense(Matrix costs);
+  static GroundCost dense(Matrix costs, Shard shard = {});
 
   /// Adds left_i.right_j to c_ij, for `left` with m and `right` with n rows. A cost by class needs
   /// one column a class: the indicator of the class on one side, its cost on the other.
@@ -31,6 +33,7 @@ class GroundCost {
   Index rows() const { return alpha_.size(); }
   Index columns() const { return beta_.size(); }
   bool is_dense() const { return dense_; }
+  const Shard& shard() const { return shard_; }  ///< of the rows
 
   const Matrix& matrix() const { return matrix_; }  ///< c - alpha - beta; dense costs only
   const Matrix& u() const { return u_; }            ///< m x k; factored costs only
@@ -60,9 +63,11 @@ class GroundCost {
  private:
   static GroundCost measured_from(const Matrix& x, const Matrix& z,
                                   const Eigen::RowVectorXd& x_mean,
-                                  const Eigen::RowVectorXd& z_mean);
+                                  const Eigen::RowVectorXd& z_mean, Shard shard);
+  void measure_dense();
 
   bool dense_ = false;
+  Shard shard_;
   Matrix matrix_, u_, v_;
   Vector alpha_, beta_;
   double range_ = 0;

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
+#include "remblai/comm.h"
 #include "remblai/devices.h"
 #include "remblai/error.h"
 #include "transport/cuda/kernel_cuda.h"
 #include "transport/kernel_cpu.h"
+#include "transport/kernel_ranks.h"
 
 namespace remblai {
 
@@ -43,9 +46,9 @@ const Vector& RowRule::weights() const {
 
 double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows) {
   const Vector exponents = rows - s * cost.column(j);
-  const double top = exponents.maxCoeff();
+  const double top = cost.shard().largest(exponents);
   const auto power = [&](double x) { return std::exp2(x - top); };
-  return top + std::log2(exponents.unaryExpr(power).sum());
+  return top + std::log2(cost.shard().sum(exponents.unaryExpr(power)));
 }
 
 namespace {
@@ -58,20 +61,29 @@ constexpr Index columns_worth_a_gpu = 4097;
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n) {
-  if (resources.device == Device::cpu) return make_cpu_kernel(resources);
+  // A rank that has no rows only adds nothing to the sums of the others.
+  const Comm* comm = resources.comm.get();
+  if (resources.device == Device::cpu || (comm && m == 0)) return make_cpu_kernel(resources);
+  const auto on_gpu = [&](int number) {
+    std::unique_ptr<Kernel> kernel = make_cuda_kernel(resources, number);
+    return comm ? among_ranks(std::move(kernel)) : std::move(kernel);
+  };
+  // Each rank on a machine has a GPU of its own, as far as there are so many.
+  const int own = comm && gpu_count() > 0 ? comm->rank_here() % gpu_count() : 0;
   if (resources.device == Device::automatic) {
     const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
     if (large && n >= columns_worth_a_gpu && gpu_count() > 0) {
       try {
-        return make_cuda_kernel(resources, 0);
+        return on_gpu(own);
       } catch (const Error&) {  // a GPU that cannot be used is none
       }
     }
     return make_cpu_kernel(resources);
   }
-  const int number = static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
+  const int given = static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
+  const int number = given == 0 ? own : given;
   const int count = gpu_count();
-  if (number < count) return make_cuda_kernel(resources, number);
+  if (number < count) return on_gpu(number);
   throw Error(
       {.field = "device",
        .value = std::string(names(Device{})[static_cast<std::size_t>(resources.device)]),

@@ -1,6 +1,8 @@
 // The m x n matrix of a transport problem, K_ij = 2^(u_i + v_j - s c_ij) with s = log2(e)/lambda,
 // and the passes over it. A kernel knows costs and potentials; it does not know weights, scalings
-// or what is done with its sums. Another device is another class behind this interface.
+// or what is done with its sums. Another device is another class behind this interface. Where the
+// rows are divided among processes (Shard), a kernel has the local ones: what it returns for rows
+// is local, and its sums over rows, which are all that it returns for columns, are those of all.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,11 @@ class CpuKernel final : public Kernel {
   double between(const Vector& y, const Vector& x) const override { return cost_->between(y, x); }
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
-  Index most_factored() const override { return plan_.stored ? largest_factored : 0; }
+  // A factor needs the sum of a matrix over all rows in one order, which would be n^2 numbers a
+  // piece where they are divided among processes.
+  Index most_factored() const override {
+    return plan_.stored && !cost_->shard().divided() ? largest_factored : 0;
+  }
   bool factorise(const Vector& left, const Vector& right, const Vector& null) override;
   Vector precondition(const Vector& y) const override;
   double safe_log2() const override { return is_double ? 300 : 20; }
@@ -75,6 +79,8 @@ class CpuKernel final : public Kernel {
   template <class Body>
   void sweep_costs(Body&& body);
   ColumnSums<T>& fresh_sums() const;
+  Vector total(ColumnSums<T>& sums) const;
+  Rows rows_of(Index piece) const;
 
   // A block of rows for one thread, kept from pass to pass.
   class Block {
@@ -116,7 +122,7 @@ class CpuKernel final : public Kernel {
 template <class T>
 void CpuKernel<T>::use(const GroundCost& cost) {
   if (memory_ == 0) memory_ = resources_.memory_bytes();
-  if (memory_ == 0) memory_ = available_memory() / 2;
+  if (memory_ == 0) memory_ = available_memory() / 2 / cost.shard().ranks_here();
   cost_ = &cost;
   plan_ = plan_work(cost, sizeof(T), memory_, resources_.threads, largest_factored);
   if (plan_.stored) {
@@ -125,7 +131,7 @@ void CpuKernel<T>::use(const GroundCost& cost) {
   } else {
     kernel_.resize(0, 0);
   }
-  entries_.use(cost, plan_.stored);
+  entries_.use(cost, plan_);
   row_shift_.resize(m());
 }
 
@@ -144,13 +150,28 @@ ColumnSums<T>& CpuKernel<T>::fresh_sums() const {
   return sums_;
 }
 
+// The sums over the rows of all processes.
+template <class T>
+Vector CpuKernel<T>::total(ColumnSums<T>& sums) const {
+  const Shard& shard = cost_->shard();
+  if (!shard.divided()) return sums.total();
+  if (plan_.by_shard) return shard.sum_parts(n(), [&](Index k) -> Vector { return sums.part(k); });
+  // Too little memory for the sums of every piece.
+  return shard.sum_of_ranks(sums.total());
+}
+
+template <class T>
+Rows CpuKernel<T>::rows_of(Index k) const {
+  return plan_.by_shard ? cost_->shard().piece(k) : piece(m(), plan_.pieces, k);
+}
+
 // body(piece, rows of it), by all threads. Where rows are made, every thread calls BLAS by itself.
 template <class T>
 template <class Body>
 void CpuKernel<T>::for_rows(Body&& body) const {
   std::optional<linalg::Threads> alone;
   if (!plan_.stored) alone.emplace(1);
-  run_pieces(plan_.pieces, plan_.threads, [&](Index k) { body(k, piece(m(), plan_.pieces, k)); });
+  run_pieces(plan_.pieces, plan_.threads, [&](Index k) { body(k, rows_of(k)); });
 }
 
 // body(piece, rows, K of the first of them): all rows of a piece at once when K is stored, else a
@@ -207,7 +228,7 @@ Vector CpuKernel<T>::rescale(double lambda, const Vector& v, Vector& u, const Ro
     const double y = rule(i, loops_.exp2_row(c, column_shift_.data(), scale_, -top, k, n()));
     sums.add(piece, k, 1, &y);
   });
-  return sums.total();
+  return total(sums);
 }
 
 template <class T>
@@ -225,9 +246,10 @@ Kernel::Sums CpuKernel<T>::fix(double lambda, const Vector& f, const Vector& g) 
     costs[i] = loops_.dot(k, c, n());
     sums.add(piece, k, 1, &one);
   });
-  out.columns = sums.total();
-  out.cost =
-      entries_.unit() * costs.sum() + cost_->alpha().dot(out.rows) + cost_->beta().dot(out.columns);
+  out.columns = total(sums);
+  const Shard& shard = cost_->shard();
+  out.cost = entries_.unit() * shard.sum(costs) + shard.dot(cost_->alpha(), out.rows) +
+             cost_->beta().dot(out.columns);
   return out;
 }
 
@@ -245,7 +267,7 @@ Vector CpuKernel<T>::fused(const Vector& x, const RowRule& rule) const {
       sums.add(piece, block, count, products);
     });
   });
-  return sums.total();
+  return total(sums);
 }
 
 template <class T>
@@ -270,7 +292,7 @@ Vector CpuKernel<T>::transpose_times(const Vector& y) const {
       sums.add(piece, k + (i - rows.begin) * n(), count, y.data() + i);
     });
   });
-  return sums.total();
+  return total(sums);
 }
 
 template <class T>
@@ -281,17 +303,18 @@ Vector CpuKernel<T>::squares_transpose_times(const Vector& w) const {
     for (Index i = rows.begin; i < rows.end; ++i)
       sums.add_squares(piece, k + (i - rows.begin) * n(), w[i]);
   });
-  return sums.total();
+  return total(sums);
 }
 
 template <class T>
 Matrix CpuKernel<T>::times(const Matrix& y) const {
   ++counts_.products;
   if constexpr (is_double)
-    if (plan_.stored) return linalg::multiply(kernel_, y);
+    if (plan_.stored && !plan_.by_shard) return linalg::multiply(kernel_, y);
   Matrix product(m(), y.cols());
   const linalg::Threads alone(1);  // every thread of the team makes its own products
-  const Index most = std::max<Index>(plan_.made_rows, 32);
+  const bool as_made = !plan_.stored || plan_.by_shard;
+  const Index most = as_made ? std::max<Index>(plan_.made_rows, 32) : 32;
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most, [&](Rows part) {
       const Index count = part.end - part.begin;

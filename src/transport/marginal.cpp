@@ -6,19 +6,22 @@
 #include <cmath>
 #include <utility>
 
+#include "base/entrywise.h"
+
 namespace remblai {
 
-Marginal::Marginal(Vector weights, double tau) : weights_(std::move(weights)), tau_(tau) {
-  assert(weights_.size() > 0 && weights_.minCoeff() > 0 && tau >= 0);
+Marginal::Marginal(Vector weights, double tau, Shard shard)
+    : weights_(std::move(weights)), tau_(tau), shard_(std::move(shard)) {
+  assert(shard_.total(weights_.size()) > 0 && (weights_.array() > 0).all() && tau >= 0);
 }
 
-Marginal Marginal::exact(Vector weights) {
-  return {std::move(weights), 0};
+Marginal Marginal::exact(Vector weights, Shard shard) {
+  return {std::move(weights), 0, std::move(shard)};
 }
 
-Marginal Marginal::relaxed(Vector weights, double tau) {
+Marginal Marginal::relaxed(Vector weights, double tau, Shard shard) {
   assert(tau > 0);
-  return {std::move(weights), tau};
+  return {std::move(weights), tau, std::move(shard)};
 }
 
 double Marginal::factor(Index i, double sum, double shift, double power) const {
@@ -40,36 +43,34 @@ double Marginal::potential(Index i, double log2_sum, double power) const {
 
 Vector Marginal::wanted(const Vector& potential, double lambda) const {
   if (is_exact()) return weights_;
-  const auto logs = weights_.array().log();
-  return (logs - (potential.array() - lambda * logs) / tau_).exp();
+  const Vector logs = log_of(weights_);
+  return exp_of(logs - (potential - lambda * logs) / tau_);
 }
 
 double Marginal::error(const Vector& sums, const Vector& potential, double lambda) const {
-  return (sums - wanted(potential, lambda)).lpNorm<1>();
+  return shard_.norm1(sums - wanted(potential, lambda));
 }
 
 double Marginal::dual(const Vector& potential, double lambda) const {
-  if (is_exact()) return weights_.dot(potential);
-  const Vector logs = weights_.array().log();
-  const auto expm1 = [](double x) { return std::expm1(x); };
-  return lambda * weights_.dot(logs) -
-         tau_ * weights_.dot(((potential - lambda * logs) / -tau_).unaryExpr(expm1));
+  if (is_exact()) return shard_.dot(weights_, potential);
+  const Vector logs = log_of(weights_);
+  return lambda * shard_.dot(weights_, logs) -
+         tau_ * shard_.dot(weights_, expm1_of((potential - lambda * logs) / -tau_));
 }
 
 double Marginal::dual_gain(const Vector& potential, const Vector& change, double lambda) const {
-  if (is_exact()) return weights_.dot(change);
-  const auto expm1 = [](double x) { return std::expm1(x); };
-  return -tau_ * wanted(potential, lambda).dot((change / -tau_).unaryExpr(expm1));
+  if (is_exact()) return shard_.dot(weights_, change);
+  return -tau_ * shard_.dot(wanted(potential, lambda), expm1_of(change / -tau_));
 }
 
 double Marginal::divergence(const Vector& sums, double lambda) const {
   if (is_exact()) return 0;
-  double total = 0;
+  Vector terms(sums.size());
   for (Index i = 0; i < sums.size(); ++i) {
     const double x = sums[i], w = weights_[i];
-    total += tau_ * ((x > 0 ? x * std::log(x / w) : 0) - x + w) - lambda * (x - w) * std::log(w);
+    terms[i] = tau_ * ((x > 0 ? x * std::log(x / w) : 0) - x + w) - lambda * (x - w) * std::log(w);
   }
-  return total;
+  return shard_.sum(terms);
 }
 
 }  // namespace remblai

@@ -2,6 +2,7 @@
 // them. The solver takes one rule for each side and knows nothing else about weights.
 #pragma once
 
+#include "base/shard.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -13,15 +14,17 @@ namespace remblai {
 /// A relaxed side adds `divergence` to the objective in place of a condition. Its entropy is
 /// measured against the weights, so that neither the number of points nor lambda decides how much
 /// mass moves. An exact side is the limit of a relaxed one as tau grows. Weights and tau are
-/// positive; potentials, lambda and tau have the unit of the cost.
+/// positive; potentials, lambda and tau have the unit of the cost. Where the entries are divided
+/// among processes, vectors have the local ones, and numbers are sums over all.
 class Marginal {
  public:
-  static Marginal exact(Vector weights);
-  static Marginal relaxed(Vector weights, double tau);
+  static Marginal exact(Vector weights, Shard shard = {});
+  static Marginal relaxed(Vector weights, double tau, Shard shard = {});
 
   bool is_exact() const { return tau_ == 0; }
   const Vector& weights() const { return weights_; }
   Index size() const { return weights_.size(); }
+  const Shard& shard() const { return shard_; }
 
   /// How far a scaling goes towards the weights, in (0, 1]: tau/(tau + lambda), 1 for an exact
   /// side.
@@ -58,10 +61,11 @@ class Marginal {
   double divergence(const Vector& sums, double lambda) const;
 
  private:
-  Marginal(Vector weights, double tau);
+  Marginal(Vector weights, double tau, Shard shard);
 
   Vector weights_;
   double tau_;  // 0: exact
+  Shard shard_;
 };
 
 }  // namespace remblai

@@ -5,12 +5,15 @@
 #include <numbers>
 #include <utility>
 
+#include "base/entrywise.h"
+
 namespace remblai {
 namespace {
 
 // A relaxed side may send next to no mass anywhere: then small factors are right, and no reason to
 // make K anew.
 bool in_range(const Vector& factors, const Marginal& side, double safe_log2) {
+  if (factors.size() == 0) return true;  // all rows are with other processes
   return factors.maxCoeff() < std::exp2(safe_log2) &&
          (!side.is_exact() || factors.minCoeff() > std::exp2(-safe_log2));
 }
@@ -33,7 +36,7 @@ void Scaling::rebuild() {
   for (int attempt = 0; attempt < 20; ++attempt) {
     sums_ = kernel_.rescale(lambda_, v_, u_, RowRule::meet(rows_, lambda_, u_, a_));
     if (attempt == 0 && rows_out_of_reach())
-      v_.array() += u_.mean();
+      v_.array() += rows_.shard().sum(u_) / static_cast<double>(rows_.shard().total(u_.size()));
     else if (!rescue_columns(attempt < 2))
       break;
   }
@@ -45,8 +48,12 @@ void Scaling::rebuild() {
 // it.
 bool Scaling::rows_out_of_reach() const {
   if (rows_.is_exact()) return false;
-  const double far = 3 * kernel_.safe_log2(), largest = a_.maxCoeff();
+  const double far = 3 * kernel_.safe_log2(), largest = rows_.shard().largest(a_);
   return !(largest < std::exp2(far)) || (columns_.is_exact() && largest < std::exp2(-far));
+}
+
+bool Scaling::finite() const {
+  return rows_.shard().all(a_.allFinite());
 }
 
 // A relaxed column may vanish beside the others however good its potential is, so it is rescued
@@ -56,7 +63,7 @@ bool Scaling::rescue_columns(bool first) {
   const Vector factors = columns_.factors(sums_, v_, lambda_);
   const double safe = std::exp2(kernel_.safe_log2());
   if (!(factors.maxCoeff() >= safe)) return false;
-  const Vector rows = u_.array() + a_.array().log2();
+  const Vector rows = u_ + log2_of(a_);
   for (Index j = 0; j < factors.size(); ++j)
     if (factors[j] >= safe)
       v_[j] = columns_.potential(j, kernel_.log2_column_sum(j, rows), columns_.power(lambda_));
@@ -120,7 +127,7 @@ double Scaling::move(const Vector& change) {
   b_ = b_.array() * change.array().exp();
   const double constant = pass();
   // `pass` may have moved a constant from the row potentials to those of the columns.
-  const Vector row_change = lambda_ * ((a_.array() / a_before.array()).log() - constant);
+  const Vector row_change = lambda_ * (log_of(a_.cwiseQuotient(a_before)).array() - constant);
   const Vector column_change = lambda_ * (change.array() + constant);
   // Met rows change the mass of the plan with their dual term; together they are 1/power of it.
   return rows_.dual_gain(f_before, row_change, lambda_) / (lambda_ * rows_.power(lambda_)) +
@@ -137,9 +144,8 @@ void Scaling::restore(Point point) {
 
 void Scaling::keep_in_range() {
   // The largest entry of a row of K is about 1, so a is about the weight of its row.
-  if (in_range(a_.cwiseQuotient(rows_.weights()), rows_, kernel_.safe_log2()) &&
-      in_range(b_, columns_, kernel_.safe_log2()))
-    return;
+  const bool rows = in_range(a_.cwiseQuotient(rows_.weights()), rows_, kernel_.safe_log2());
+  if (rows_.shard().all(rows) && in_range(b_, columns_, kernel_.safe_log2())) return;
   v_ = columns();
   rebuild();
 }
@@ -163,7 +169,7 @@ void Scaling::set_columns(const Vector& potentials) {
 }
 
 Vector Scaling::f() const {
-  return (u_.array() + a_.array().log2()) * (lambda_ * std::numbers::ln2);
+  return (u_ + log2_of(a_)) * (lambda_ * std::numbers::ln2);
 }
 
 Vector Scaling::g() const {
@@ -179,7 +185,7 @@ Vector Scaling::wanted_rows() const {
 }
 
 double Scaling::dual() const {
-  const double mass = wanted_rows().sum();
+  const double mass = rows_.shard().sum(wanted_rows());
   return (rows_.dual(f(), lambda_) + columns_.dual(g(), lambda_)) / lambda_ - mass;
 }
 

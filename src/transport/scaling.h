@@ -49,6 +49,7 @@ class Scaling {
   double lambda() const { return lambda_; }
   Index column_count() const { return columns_.size(); }
   const Vector& a() const { return a_; }
+  bool finite() const;  ///< all of a
   const Vector& b() const { return b_; }
   Vector column_sums() const { return b_.cwiseProduct(sums_); }  ///< of the plan
   Vector wanted_columns() const;

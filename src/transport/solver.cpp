@@ -18,6 +18,7 @@ class Solve {
   Solve(Kernel& kernel, const Marginal& rows, const Marginal& columns,
         const TransportOptions& options)
       : kernel_(kernel),
+        rows_(rows),
         options_(options),
         scaling_(kernel, rows, columns),
         newton_(kernel, rows, columns, [this] { return may_go_on(); }) {}
@@ -37,6 +38,7 @@ class Solve {
   bool within_budget() const;
 
   Kernel& kernel_;
+  const Marginal& rows_;
   const TransportOptions& options_;
   Scaling scaling_;
   Newton newton_;
@@ -87,7 +89,10 @@ void Solve::restart(double lambda) {
 }
 
 bool Solve::may_go_on() {
-  if (options_.keep_going && !options_.keep_going(kernel_.counts().all(), error_)) stopped_ = true;
+  // One process that stops, stops all.
+  if (options_.keep_going &&
+      rows_.shard().any(!options_.keep_going(kernel_.counts().all(), error_)))
+    stopped_ = true;
   if (options_.snapshot) options_.snapshot([this]() -> Vector { return scaling_.g(); });
   return within_budget();
 }
@@ -105,8 +110,7 @@ bool Solve::reach(double tolerance) {
   for (int round = 0;; ++round) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    if (!std::isfinite(error_) || !scaling_.a().allFinite() || !may_go_on() || in_vain > 30)
-      return false;
+    if (!std::isfinite(error_) || !scaling_.finite() || !may_go_on() || in_vain > 30) return false;
     if (error_ < 0.9 * best || error_ > kernel_.rounding()) {
       best = error_;
       in_vain = 0;
@@ -133,7 +137,7 @@ bool Solve::reach_by_anderson(double tolerance) {
   while (true) {
     error_ = scaling_.error();
     if (error_ <= tolerance) return true;
-    const bool finite = std::isfinite(error_) && scaling_.a().allFinite();
+    const bool finite = std::isfinite(error_) && scaling_.finite();
     if ((!finite && memory.empty()) || !may_go_on()) return false;
     const double dual = scaling_.dual();
     if (!memory.empty() && (!finite || !(dual >= last_dual || error_ < last_error))) {

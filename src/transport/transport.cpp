@@ -19,10 +19,10 @@ namespace remblai {
 namespace {
 
 // A penalty so high that rounding hides what it allows is a condition.
-Marginal rule(const Vector& weights, double tau, double lambda) {
-  const bool as_good_as_exact = tau > 1e12 * lambda && std::abs(weights.sum() - 1) < 1e-9;
-  if (tau == 0 || as_good_as_exact) return Marginal::exact(weights);
-  return Marginal::relaxed(weights, tau);
+Marginal rule(const Vector& weights, double tau, double lambda, const Shard& shard) {
+  const bool as_good_as_exact = tau > 1e12 * lambda && std::abs(shard.sum(weights) - 1) < 1e-9;
+  if (tau == 0 || as_good_as_exact) return Marginal::exact(weights, shard);
+  return Marginal::relaxed(weights, tau, shard);
 }
 
 void require_relaxation(const char* field, double tau, double lambda) {
@@ -40,12 +40,12 @@ void require_relaxation(const char* field, double tau, double lambda) {
                  .remedy = "give a finite number, 0 or more (0: the sums are exact)"});
 }
 
-void require_weights(const Vector& weights, Precision precision) {
-  if (weights.size() == 0 || !(weights.minCoeff() > 0) || !std::isfinite(weights.sum()))
+void require_weights(const Vector& weights, Precision precision, const Shard& shard) {
+  const double smallest = shard.smallest(weights);
+  if (shard.total(weights.size()) == 0 || !(smallest > 0) || !std::isfinite(shard.sum(weights)))
     throw Error({.field = "weights",
                  .problem = "not all are positive and finite",
                  .remedy = "the function transport() takes weights of zero too"});
-  const double smallest = weights.minCoeff();
   const bool in_float = precision == Precision::float32;
   if (smallest < (in_float ? 1e-20 : 1e-300))
     throw Error(
@@ -57,8 +57,8 @@ void require_weights(const Vector& weights, Precision precision) {
 }
 
 // Points that costs can be made of.
-void require_points(const Matrix& x, const Matrix& z) {
-  if (x.cols() != z.cols() || x.rows() == 0 || z.rows() == 0)
+void require_points(const Matrix& x, const Matrix& z, const Shard& shard) {
+  if (x.cols() != z.cols() || shard.total(x.rows()) == 0 || z.rows() == 0)
     throw Error(
         {.field = "points",
          .value = fmt::format("{} x {} and {} x {}", x.rows(), x.cols(), z.rows(), z.cols()),
@@ -72,6 +72,7 @@ void require_points(const Matrix& x, const Matrix& z) {
 
 struct REMBLAI_LOCAL Transport::State {
   Vector p, q;
+  Shard shard;  // of the rows
   Resources resources;
   std::unique_ptr<Kernel> kernel;
   GroundCost cost;
@@ -86,11 +87,13 @@ struct REMBLAI_LOCAL Transport::State {
 Transport::Transport(Vector p, Vector q, const Resources& resources)
     : state_(std::make_unique<State>()) {
   resources.validate();
-  for (const Vector* weights : {&p, &q}) require_weights(*weights, resources.precision);
+  state_->shard = Shard(resources.comm, p.size());
+  require_weights(p, resources.precision, state_->shard);
+  require_weights(q, resources.precision, {});
   state_->p = std::move(p);
   state_->q = std::move(q);
   state_->resources = resources;
-  state_->resources.threads = thread_count(resources.threads);
+  state_->resources.threads = thread_count(resources);
   state_->kernel = make_kernel(state_->resources, state_->p.size(), state_->q.size());
 }
 
@@ -123,7 +126,7 @@ void Transport::State::use(GroundCost next) {
 }
 
 void Transport::set_source_weights(Vector p) {
-  require_weights(p, state_->resources.precision);
+  require_weights(p, state_->resources.precision, state_->shard);
   if (p.size() != state_->p.size())
     throw Error({.field = "weights",
                  .value = fmt::format("{} weights", p.size()),
@@ -133,13 +136,13 @@ void Transport::set_source_weights(Vector p) {
 }
 
 void Transport::set_points(const Matrix& x, const Matrix& z) {
-  require_points(x, z);
-  state_->use(GroundCost::between_points(x, z));
+  state_->shard.agree([&] { require_points(x, z, state_->shard); });
+  state_->use(GroundCost::between_points(x, z, state_->shard));
 }
 
 void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
                            const Matrix& right) {
-  require_points(x, z);
+  require_points(x, z, state_->shard);
   if (left.rows() != x.rows() || right.rows() != z.rows() || left.cols() != right.cols())
     throw Error({.field = "terms",
                  .value = fmt::format("{} x {} and {} x {}", left.rows(), left.cols(), right.rows(),
@@ -148,14 +151,14 @@ void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
                  .remedy = "give one row a point, and as many columns on both sides"});
   require_finite(left, "terms");
   require_finite(right, "terms");
-  GroundCost cost = GroundCost::between_points(x, z);
+  GroundCost cost = GroundCost::between_points(x, z, state_->shard);
   cost.add_terms(left, right);
   state_->use(std::move(cost));
 }
 
 void Transport::set_cost(Matrix cost) {
-  require_finite(cost, "cost");
-  state_->use(GroundCost::dense(std::move(cost)));
+  state_->shard.agree([&] { require_finite(cost, "cost"); });
+  state_->use(GroundCost::dense(std::move(cost), state_->shard));
 }
 
 void Transport::start_from(Vector g) {
@@ -183,10 +186,10 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   require_relaxation("relax-source", options.relax_source, lambda);
   require_relaxation("relax-target", options.relax_target, lambda);
   const bool balanced = options.relax_source == 0 && options.relax_target == 0;
-  for (const Vector* weights : {&s.p, &s.q})
-    if (balanced && !(std::abs(weights->sum() - 1) < 1e-9))
+  for (const double sum : {s.shard.sum(s.p), s.q.sum()})
+    if (balanced && !(std::abs(sum - 1) < 1e-9))
       throw Error({.field = "weights",
-                   .value = fmt::format("sum {}", weights->sum()),
+                   .value = fmt::format("sum {}", sum),
                    .problem = "is not 1",
                    .remedy = "divide them by it, or relax one side ($relax-source)"});
   if (!s.has_cost)
@@ -202,8 +205,8 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
   if (s.start.size() > 0) s.potentials.g = std::exchange(s.start, {});
   s.has_plan = false;  // until this solve has one, whatever a callback throws
   Solved solved =
-      find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source, lambda),
-                      rule(s.q, options.relax_target, lambda), lambda, options, s.potentials);
+      find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source, lambda, s.shard),
+                      rule(s.q, options.relax_target, lambda, {}), lambda, options, s.potentials);
   s.sums = std::move(solved.sums);
   s.has_plan = true;
   return solved.result;
@@ -269,6 +272,10 @@ TransportPlan transport_in_unit(int shift, const MatrixView& cost, const Vector&
 TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
                         const TransportOptions& options, const Resources& resources,
                         const Vector& start) {
+  if (resources.comm)
+    throw Error({.field = "comm",
+                 .problem = "this function works in one process",
+                 .remedy = "use the class Transport, or give no comm"});
   require_finite(cost, "cost");
   // Where 1/lambda would overflow, the problem has another unit.
   constexpr double small = 0x1p-960;

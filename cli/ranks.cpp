@@ -1,0 +1,57 @@
+// Ranks of the program. A rank that fails alone would leave the others waiting: it ends them.
+#include "ranks.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace remblai::cli {
+namespace {
+
+constexpr double patience_seconds = 5;  // for the others to fail in the same way
+
+std::shared_ptr<const Comm> world;
+int loud_error = -1;  // standard error of a rank that fell silent
+
+}  // namespace
+
+void join_ranks() {
+  world = mpi_world();
+  if (first_rank()) return;
+  loud_error = dup(STDERR_FILENO);
+  for (std::FILE* stream : {stdout, stderr})
+    if (!std::freopen("/dev/null", "w", stream)) std::setbuf(stream, nullptr);
+}
+
+const std::shared_ptr<const Comm>& ranks() {
+  return world;
+}
+
+bool several_ranks() {
+  return world && world->size() > 1;
+}
+
+bool first_rank() {
+  return !world || world->rank() == 0;
+}
+
+void on_first_rank(const std::function<void()>& work) {
+  agree(world.get(), [&] {
+    if (first_rank()) work();
+  });
+}
+
+bool any_rank(bool here) {
+  return world ? world->maximum(Vector::Constant(1, here ? 1 : 0))[0] > 0 : here;
+}
+
+bool tells_failure(const std::function<void()>& tell, int code) {
+  if (!several_ranks() || world->meet(patience_seconds)) return first_rank();
+  if (loud_error >= 0) dup2(loud_error, STDERR_FILENO);
+  tell();
+  std::fflush(stderr);
+  world->abort(code);
+  return false;
+}
+
+}  // namespace remblai::cli

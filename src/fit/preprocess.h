@@ -1,0 +1,13 @@
+// The scaler of a problem whose source points may be divided among processes.
+#pragma once
+
+#include "base/shard.h"
+#include "remblai/preprocess.h"
+
+namespace remblai {
+
+/// The same as the public function, which has all points. Weights are probabilities over all of
+/// them; `shard` is of the source points.
+Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target, const Shard& shard);
+
+}  // namespace remblai

@@ -1,0 +1,357 @@
+// Fits by several ranks: those of one rank, whatever the number of ranks, and those of one process
+// up to the tolerances.
+#include "remblai/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <mutex>
+#include <random>
+
+#include "ranks/thread_ranks.h"
+#include "remblai/error.h"
+#include "remblai/map.h"
+#include "remblai/predict.h"
+
+namespace remblai {
+namespace {
+
+struct Data {
+  Problem problem;
+  Options options;
+};
+
+Matrix normal_points(Index rows, Index columns, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> normal;
+  Matrix points(rows, columns);
+  for (double& value : points.reshaped()) value = normal(generator);
+  return points;
+}
+
+Data data(Index m, Index n, Index d) {
+  Data out;
+  out.problem.source.points = normal_points(m, d, 1);
+  out.problem.target.points = normal_points(n, d, 2) * 1.5;
+  out.problem.target.points.col(0).array() += 1;
+  out.problem.source.labels.resize(m);
+  for (Index i = 0; i < m; ++i) out.problem.source.labels[i] = i % 3;
+  out.options.resources.threads = 1;
+  out.options.steps = 6;
+  return out;
+}
+
+// The rows of a rank: those that share_of gives it among the points of positive weight, with the
+// others that stand before the share of the next.
+Problem part_of(const Problem& whole, const Comm& comm) {
+  const Domain& source = whole.source;
+  const std::vector<Index> used = positive_entries(source.probabilities());
+  const auto count = static_cast<Index>(used.size());
+  const auto place = [&](Index k, int rank) {
+    if (rank == 0) return Index{0};
+    return k == count || rank == comm.size() ? source.size() : used[static_cast<std::size_t>(k)];
+  };
+  const auto [first, last] = share_of(count, comm.rank(), comm.size());
+  const Index begin = place(first, comm.rank()), end = place(last, comm.rank() + 1);
+  Problem part = whole;
+  part.source.points = source.points.middleRows(begin, end - begin);
+  part.source.labels = source.labels.segment(begin, end - begin);
+  if (source.weights.size() > 0) part.source.weights = source.weights.segment(begin, end - begin);
+  return part;
+}
+
+// The model of all ranks.
+Model fit_by(int ranks, const Data& given) {
+  Model whole;
+  run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Model model = gathered(fit(part_of(given.problem, *comm), options));
+    if (comm->rank() == 0) whole = model;
+  });
+  return whole;
+}
+
+void expect_same_for_any_number(const Data& given) {
+  const Model one = fit_by(1, given);
+  EXPECT_TRUE(one.g.allFinite() || given.problem.target.weights.size() > 0);
+  for (const int ranks : {2, 3, 4, 5}) {
+    const Model several = fit_by(ranks, given);
+    EXPECT_EQ(several.source.points, one.source.points) << ranks;
+    EXPECT_EQ(several.source.labels, one.source.labels) << ranks;
+    EXPECT_EQ(several.source.weights, one.source.weights) << ranks;
+    EXPECT_EQ(several.f, one.f) << ranks;
+    EXPECT_EQ(several.g, one.g) << ranks;
+    EXPECT_EQ(several.metric.factor, one.metric.factor) << ranks;
+    ASSERT_EQ(several.history.size(), one.history.size()) << ranks;
+    EXPECT_EQ(several.history.back().objective, one.history.back().objective) << ranks;
+    EXPECT_EQ(several.status.outcome, one.status.outcome) << ranks;
+  }
+}
+
+double largest_difference(const Vector& a, const Vector& b) {
+  double largest = 0;
+  for (Index i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+TEST(RanksFit, AnyNumberOfRanksGivesTheSameBits) {
+  expect_same_for_any_number(data(203, 151, 7));
+}
+
+TEST(RanksFit, FewerPointsThanRanks) {
+  expect_same_for_any_number(data(3, 20, 2));
+  expect_same_for_any_number(data(1, 5, 2));
+}
+
+TEST(RanksFit, MorePointsThanAPieceHas) {
+  expect_same_for_any_number(data(2500, 90, 5));
+}
+
+TEST(RanksFit, ZeroWeights) {
+  Data given = data(300, 80, 4);
+  given.problem.source.weights = normal_points(300, 1, 3).cwiseAbs().reshaped();
+  given.problem.source.weights.segment(40, 100).setZero();
+  given.problem.source.weights.tail(3).setZero();
+  given.problem.target.weights = Vector::Ones(80);
+  given.problem.target.weights[7] = 0;
+  expect_same_for_any_number(given);
+}
+
+TEST(RanksFit, EveryMarginalRule) {
+  for (const auto& [source, target] : {std::pair{0.5, 0.0}, {0.0, 0.7}, {1.0, 2.0}}) {
+    Data given = data(170, 90, 3);
+    given.options.relax_source = source;
+    given.options.relax_target = target;
+    expect_same_for_any_number(given);
+  }
+}
+
+TEST(RanksFit, EveryPriorMetricSeedAndPreprocessing) {
+  for (const auto prior : {PriorChoice::w, PriorChoice::w_inverse, PriorChoice::spread}) {
+    Data given = data(150, 70, 3);
+    given.options.prior = prior;
+    given.options.seed = 5;
+    expect_same_for_any_number(given);
+  }
+  for (const auto metric : {MetricChoice::identity, MetricChoice::w}) {
+    Data given = data(150, 70, 3);
+    given.options.metric = metric;
+    expect_same_for_any_number(given);
+  }
+  for (const auto kind :
+       {Preprocess::zscore, Preprocess::standardise, Preprocess::centre, Preprocess::l2}) {
+    Data given = data(150, 70, 3);
+    given.options.preprocess = kind;
+    expect_same_for_any_number(given);
+  }
+}
+
+TEST(RanksFit, SmallLambdaTakesNewtonSteps) {
+  Data given = data(200, 180, 4);
+  given.options.lambda = 0.005;
+  given.options.steps = 3;
+  expect_same_for_any_number(given);
+}
+
+TEST(RanksFit, TheNumberOfThreadsDoesNotMatter) {
+  Data given = data(700, 300, 6);
+  const Model one = fit_by(1, given);
+  given.options.resources.threads = 3;
+  const Model several = fit_by(2, given);
+  EXPECT_EQ(several.f, one.f);
+  EXPECT_EQ(several.g, one.g);
+  EXPECT_EQ(several.metric.factor, one.metric.factor);
+}
+
+TEST(RanksFit, OtherSolvers) {
+  for (const auto solver : {SolverChoice::sinkhorn, SolverChoice::anderson, SolverChoice::newton}) {
+    Data given = data(150, 70, 3);
+    given.options.solver = solver;
+    given.options.steps = 2;
+    expect_same_for_any_number(given);
+  }
+}
+
+TEST(RanksFit, DependentColumnsAndMoreColumnsThanPoints) {
+  Data given = data(180, 60, 6);
+  for (Domain* domain : {&given.problem.source, &given.problem.target}) {
+    domain->points.col(5) = domain->points.col(0) + domain->points.col(1);
+    domain->points.col(4).setConstant(3);
+  }
+  expect_same_for_any_number(given);
+  expect_same_for_any_number(data(40, 20, 90));
+}
+
+TEST(RanksFit, NothingStored) {
+  Data given = data(700, 300, 5);
+  given.options.resources.memory = 1e-3;
+  expect_same_for_any_number(given);
+}
+
+TEST(RanksFit, StoredOrNotIsTheSame) {
+  Data given = data(700, 300, 5);
+  const Model stored = fit_by(3, given);
+  given.options.resources.memory = 1e-3;
+  const Model made = fit_by(2, given);
+  EXPECT_EQ(stored.f, made.f);
+  EXPECT_EQ(stored.g, made.g);
+}
+
+TEST(RanksFit, OneProcessFindsTheSameUpToTheTolerance) {
+  Data given = data(203, 151, 7);
+  given.options.tolerance = 1e-10;
+  given.options.outer_tolerance = 1e-8;
+  given.options.steps = 100;
+  const Model ranks = fit_by(3, given);
+  const Model alone = fit(given.problem, given.options);
+  EXPECT_TRUE(ranks.status.converged());
+  EXPECT_LE(largest_difference(ranks.f, alone.f), 1e-5 * alone.lambda);
+  EXPECT_NEAR(ranks.history.back().objective, alone.history.back().objective,
+              1e-8 * std::abs(alone.history.back().objective));
+}
+
+TEST(RanksFit, SharesOfAnyKindAgreeToRounding) {
+  const Data given = data(200, 100, 4);
+  const Model one = fit_by(1, given);
+  Model whole;
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    const Index begins[] = {0, 11, 11, 200};
+    const Index first = begins[comm->rank()], count = begins[comm->rank() + 1] - first;
+    Problem part = given.problem;
+    part.source.points = given.problem.source.points.middleRows(first, count);
+    part.source.labels = given.problem.source.labels.segment(first, count);
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Model model = gathered(fit(part, options));
+    if (comm->rank() == 0) whole = model;
+  });
+  EXPECT_LE(largest_difference(whole.f, one.f), 1e-11 * (1 + one.f.cwiseAbs().maxCoeff()));
+}
+
+TEST(RanksFit, AFaultOfOneRankIsThatOfAll) {
+  const Data given = data(200, 30, 3);
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    Problem part = part_of(given.problem, *comm);
+    if (comm->rank() == 1) part.source.points(2, 1) = std::nan("");
+    Options options = given.options;
+    options.resources.comm = comm;
+    EXPECT_THROW(fit(part, options), Error);
+  });
+}
+
+TEST(RanksFit, OneRankThatStopsStopsAll) {
+  const Data given = data(200, 30, 3);
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.outer_tolerance = 0;
+    options.resources.comm = comm;
+    const Model model = fit(part_of(given.problem, *comm), options, [&](const Progress& progress) {
+      return comm->rank() != 2 || !progress.record || progress.step < 2;
+    });
+    EXPECT_EQ(model.status.outcome, Outcome::stopped);
+    EXPECT_EQ(model.history.size(), 2U);
+  });
+}
+
+TEST(RanksFit, ACheckpointGoesOnOnAnyNumberOfRanks) {
+  Data given = data(300, 80, 4);
+  given.options.outer_tolerance = 0;
+  const Model whole = fit_by(1, given);
+  const std::string path = testing::TempDir() + "remblai_ranks_checkpoint.npz";
+  for (const int after : {1, 2, 4}) {
+    std::remove(path.c_str());
+    run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const auto stop = [](const Progress& progress) {
+        return !progress.record || progress.step < 3;
+      };
+      fit(part_of(given.problem, *comm), options, stop, nullptr, {.path = path});
+    });
+    run_ranks(after, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const Checkpoint checkpoint{.path = path, .resume = true};
+      const Problem part = part_of(given.problem, *comm);
+      const Model model = gathered(fit(part, options, {}, nullptr, checkpoint));
+      options.lambda = 0.7;
+      EXPECT_THROW(fit(part, options, {}, nullptr, checkpoint), Error);
+      if (comm->rank() > 0) return;
+      EXPECT_EQ(model.f, whole.f) << after;
+      EXPECT_EQ(model.g, whole.g) << after;
+      EXPECT_EQ(model.history.size(), whole.history.size());
+    });
+  }
+  std::remove(path.c_str());
+}
+
+TEST(RanksFit, AModelToStartFromIsThatOfTheRank) {
+  Data given = data(200, 60, 3);
+  Model one;
+  for (const int ranks : {1, 3})
+    run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      options.steps = 2;
+      const Problem part = part_of(given.problem, *comm);
+      const Model before = fit(part, options);
+      options.lambda = 0.1;
+      const Model after = gathered(fit(part, options, {}, &before));
+      if (comm->rank() > 0) return;
+      if (ranks == 1) one = after;
+      EXPECT_LE(largest_difference(after.f, one.f), 1e-11 * (1 + one.f.cwiseAbs().maxCoeff()));
+    });
+}
+
+TEST(RanksFit, MapsAndLabelsOfTheRanksAreThoseOfTheWhole) {
+  Data given = data(203, 90, 4);
+  Labels labels;
+  for (const int ranks : {1, 2, 3, 5})
+    run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const Model model = fit(part_of(given.problem, *comm), options);
+      const PredictOptions prediction{.neighbours = 5};
+      const Labels here = predict(model, given.problem.target.points, prediction);
+      const Matrix mapped = gather_rows(comm.get(), map(model));
+      const Model whole = gathered(model);
+      if (comm->rank() > 0) return;
+      EXPECT_EQ(here, predict(whole, given.problem.target.points, prediction));
+      EXPECT_LE((mapped - map(whole)).cwiseAbs().maxCoeff(), 1e-12);
+      if (ranks == 1) labels = here;
+      EXPECT_EQ(here, labels);
+    });
+}
+
+TEST(RanksFit, TooManyNeighboursAreCountedOverAllRanks) {
+  const Data given = data(70, 30, 2);
+  run_ranks(2, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Model model = fit(part_of(given.problem, *comm), options);
+    EXPECT_EQ(predict(model, given.problem.target.points, {.neighbours = 70}).size(), 30);
+    EXPECT_THROW(predict(model, given.problem.target.points, {.neighbours = 71}), Error);
+    EXPECT_THROW(predict(model, given.problem.target.points, {.rule = Rule::propagate}), Error);
+  });
+}
+
+TEST(RanksFit, WhatOneProcessDoesAloneIsRefused) {
+  const Data given = data(200, 30, 3);
+  for (const bool exact : {false, true})
+    run_ranks(2, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      if (exact)
+        options.lambda = 0;
+      else
+        options.method = Method::class_aware;
+      options.steps = steps_by_method;
+      EXPECT_THROW(fit(part_of(given.problem, *comm), options), Error);
+    });
+}
+
+}  // namespace
+}  // namespace remblai

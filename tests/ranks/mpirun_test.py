@@ -1,0 +1,148 @@
+"""The program under mpirun: the same results for any number of ranks, one message for a fault.
+
+    mpirun_test.py REMBLAI MPIRUN FOLDER
+
+Exit code 77: MPI cannot be had here.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: this Python has no NumPy")
+    sys.exit(77)
+
+program, mpirun, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+LAUNCH = [mpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+
+
+def run(ranks, *words, seconds=120):
+    words = [str(word) for word in words]
+    return subprocess.run(
+        [*LAUNCH, "-n", str(ranks), program, *words],
+        cwd=folder, capture_output=True, text=True, timeout=seconds,
+    )  # fmt: skip
+
+
+def require(condition, what, finished=None):
+    if condition:
+        return
+    print("FAILED:", what)
+    if finished is not None:
+        print(finished.stdout, finished.stderr, sep="\n")
+    sys.exit(1)
+
+
+def same_models(a, b, what):
+    a, b = np.load(folder / a), np.load(folder / b)
+    require(sorted(a.files) == sorted(b.files), f"{what}: other arrays")
+    for name in set(a.files) - {"meta"}:  # which has the time
+        require(a[name].shape == b[name].shape, f"{what}: {name} has another shape")
+    for name in ("source_points", "source_labels", "source_weights", "target_points"):
+        require(name not in a.files or np.array_equal(a[name], b[name]), f"{what}: {name} differs")
+    for name in ("f", "g"):
+        finite = np.isfinite(a[name])
+        require(np.array_equal(finite, np.isfinite(b[name])), f"{what}: {name} is not finite")
+        scale = 1 + np.abs(a[name][finite]).max()
+        error = np.abs(a[name][finite] - b[name][finite]).max() / scale
+        require(error <= 1e-12, f"{what}: {name} differs by {error}")
+
+
+def write_data(m, n, d):
+    draw = np.random.default_rng(m)
+    x, y = draw.standard_normal((m, d)), draw.integers(0, 3, m)
+    x[:, 0] += y
+    np.save(folder / "x.npy", x)
+    np.save(folder / "fortran.npy", np.asfortranarray(x))
+    np.savez(folder / "x.npz", x=x)
+    np.savetxt(folder / "x.csv", x, delimiter=",", fmt="%.17g")
+    np.save(folder / "y.npy", y)
+    np.save(folder / "z.npy", draw.standard_normal((n, d)) * 1.2 + 0.5)
+    weights = draw.random(m)
+    weights[m // 4 : m // 2] = 0
+    np.save(folder / "w.npy", weights)
+    bad = x.copy()
+    bad[-1, 0] = np.nan
+    np.save(folder / "bad.npy", bad)
+    images = draw.integers(0, 256, (m, 2, 2)).astype(np.uint8)
+    header = bytes([0, 0, 8, 3]) + b"".join(k.to_bytes(4, "big") for k in images.shape)
+    (folder / "images.idx").write_bytes(header + images.tobytes())
+    np.save(folder / "images.npy", images.reshape(m, 4).astype(float))
+    np.save(folder / "pixels.npy", draw.integers(0, 256, (n, 4)).astype(float))
+
+
+FIT = ["fit", "--method", "paper", "--target", "z.npy", "--threads", "1", "--quiet"]
+ADAPT = ["adapt", "--method", "paper", "--source", "x.npy", "--source-labels", "y.npy",
+         "--target", "z.npy", "--threads", "1", "--quiet"]  # fmt: skip
+
+
+def main():
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_data(203, 151, 7)
+    try:
+        first = run(1, "--version")
+    except OSError as error:
+        print("skipped:", error)
+        sys.exit(77)
+    if first.returncode != 0:
+        print("skipped: mpirun does not work here:", first.stderr)
+        sys.exit(77)
+
+    # Every number of ranks, and every marginal rule.
+    rules = {"exact": [], "source": ["--relax-source", "0.5"], "target": ["--relax-target", "0.5"],
+             "both": ["--relax-source", "1", "--relax-target", "2"],
+             "weights": ["--source-weights", "w.npy"]}  # fmt: skip
+    for rule, flags in rules.items():
+        for ranks in (1, 2, 3, 4):
+            done = run(ranks, *FIT, "--source", "x.npy", *flags, "--out", f"{rule}{ranks}.npz")
+            require(done.returncode in (0, 3), f"{rule} on {ranks} ranks", done)
+            same_models(f"{rule}1.npz", f"{rule}{ranks}.npz", f"{rule} on {ranks} ranks")
+
+    # Maps and labels.
+    for ranks in (1, 2, 3, 4):
+        done = run(ranks, *ADAPT, "--out", f"out{ranks}", "--neighbours", "3", "--test", "z.npy")
+        require(done.returncode == 0, f"adapt on {ranks} ranks", done)
+        for name in ("labels.npy", "test_labels.npy"):
+            a, b = (np.load(folder / out / name) for out in ("out1", f"out{ranks}"))
+            require(np.array_equal(a, b), f"{name} of {ranks} ranks differs")
+        a, b = (np.load(folder / out / "mapped.npy") for out in ("out1", f"out{ranks}"))
+        require(a.shape == b.shape and np.abs(a - b).max() < 1e-12, f"mapped.npy of {ranks} ranks")
+
+    # Every format gives each rank its own rows.
+    for name in ("fortran.npy", "x.npz", "x.csv"):
+        done = run(3, *FIT, "--source", name, "--out", "format.npz")
+        require(done.returncode == 0, name, done)
+        same_models("exact1.npz", "format.npz", name)
+    pixels = ["fit", "--method", "paper", "--target", "pixels.npy", "--quiet", "--threads", "1"]
+    for name in ("images.npy", "images.idx"):
+        done = run(3, *pixels, "--source", name, "--out", f"{name}.npz")
+        require(done.returncode == 0, name, done)
+    same_models("images.npy.npz", "images.idx.npz", "images.idx")
+
+    # A fault on one rank is one message, and the end of all.
+    for words, part in (
+        ([*FIT, "--source", "bad.npy"], "row 203, column 1"),
+        ([*FIT, "--source", "nothing.npy"], "nothing.npy"),
+        (["fit", "--method", "class-aware", "--source", "x.npy", "--source-labels", "y.npy",
+          "--target", "z.npy"], "class-aware"),
+    ):  # fmt: skip
+        done = run(3, *words, "--out", "fault.npz", seconds=60)
+        require(done.returncode == 2, f"exit code of {words}", done)
+        require(done.stderr.count("error:") == 1 and part in done.stderr, f"message of {words}", done)
+        require(not (folder / "fault.npz").exists(), f"{words} left a file")
+
+    # Fewer points than ranks.
+    write_data(3, 20, 2)
+    for ranks in (1, 4):
+        done = run(ranks, *ADAPT, "--out", f"few{ranks}")
+        require(done.returncode in (0, 3), f"3 points on {ranks} ranks", done)
+    same_models("few1/model.npz", "few4/model.npz", "3 points on 4 ranks")
+    print("the same results on 1, 2, 3 and 4 ranks")
+
+
+main()
