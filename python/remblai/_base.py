@@ -106,6 +106,9 @@ PARAMETERS = """
     warm_start : bool
         fit again begins at the plan of the last fit, where the points are the same: after Ctrl-C,
         or along a path of parameters. Other points bring a warning and a fresh start.
+    checkpoint : path or None
+        A file that keeps the state of a fit. One that was killed goes on from it when it is asked
+        for again with the same data and parameters.
     verbose : bool
         Shows progress: a bar where tqdm is installed."""
 
@@ -167,6 +170,7 @@ class GroundMetric(BaseEstimator):
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
         arrays.update(verbose=self.verbose, keywords=keywords, names=self._names)
         arrays["features"] = getattr(self, "feature_names_in_", ())
+        arrays["checkpoint"] = self.checkpoint
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
             return run(Xs, Xt, **arrays, start=start)

@@ -3,6 +3,7 @@ class-aware."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -112,6 +113,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         random_state: Any = None,
         n_threads: int | None = None,
         warm_start: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
         verbose: bool = False,
     ) -> None:
         self.base_estimator = base_estimator
@@ -146,6 +148,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.random_state = random_state
         self.n_threads = n_threads
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @_checks.all_or_nothing

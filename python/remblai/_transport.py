@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -75,6 +76,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         random_state: Any = None,
         n_threads: int | None = None,
         warm_start: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
         verbose: bool = False,
     ) -> None:
         self.reg_e = reg_e
@@ -107,6 +109,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         self.random_state = random_state
         self.n_threads = n_threads
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @_checks.all_or_nothing

@@ -83,6 +83,7 @@ bool write_reply(int to, std::string_view bytes) {
     const Message& message = error.message();
     for (const std::string& part : {message.field, message.value, message.problem, message.remedy})
       packed.add(part);
+    packed.add(static_cast<std::uint64_t>(message.code));
     reply = packed.take();
   } catch (const std::bad_alloc&) {
     mark = memory_mark;
@@ -189,7 +190,7 @@ std::string in_child(const std::string& label, const Limits& limits,
     const int code = errno;
     ::close(ends[0]);
     ::close(ends[1]);
-    cannot_read(label, std::strerror(code));
+    cannot_read(label, std::strerror(code), code);
   }
   if (child == 0) be_child(ends[1], limits, work);
   ::close(ends[1]);
@@ -213,6 +214,7 @@ std::string in_child(const std::string& label, const Limits& limits,
   Message told;
   for (std::string* part : {&told.field, &told.value, &told.problem, &told.remedy})
     *part = message.text();
+  told.code = static_cast<int>(message.number());
   throw Error(std::move(told));
 }
 

@@ -141,7 +141,7 @@ void cannot_write(const std::string& path, const std::string& message, int code)
 
 void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write) {
-  if (path.empty()) cannot_write(path, "the name of the file is empty");
+  if (path.empty()) cannot_write(path, "the name of the file is empty", ENOENT);
   const std::string place = end_of_links(path);
   struct stat about {};
   const bool there = ::stat(place.c_str(), &about) == 0;

@@ -102,6 +102,20 @@ TEST_F(ReportPage, NamesOfATableReachTheModelAndThePage) {
   EXPECT_NE(data_of(page).dump().find("<b>a</b>"), std::string::npos);
 }
 
+TEST_F(ReportPage, VeryLongNamesAreCutOnThePage) {
+  write_small_data();
+  write_table("source", "a,class," + std::string(5000, 'x') + ",c,weight\n");
+  write_table("target", "a,class,b,c,weight\n");
+  const Finished result =
+      run({"adapt", "--source", at("source.csv"), "--source-labels", at("source.csv:class"),
+           "--target", at("target.csv"), "--skip", "class", "--skip", "weight", "--out", at("out"),
+           "--report", at("page.html"), "--quiet"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string page = read(at("page.html"));
+  EXPECT_NE(page.find(std::string(60, 'x') + "..."), std::string::npos);
+  EXPECT_EQ(page.find(std::string(61, 'x')), std::string::npos);
+}
+
 TEST_F(ReportPage, AdaptRefusesABadPlaceBeforeItFits) {
   write_small_data();
   expect_refused(small_adapt() + Words{"--report", at("none/page.html")}, {"--report"});

@@ -216,3 +216,16 @@ def test_save_of_an_estimator(tmp_path, fitted):
     again = remblai.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.plan(), fitted.model_.plan())
     assert len(repr(again).splitlines()) <= 4 and "40 source and 30 target points" in repr(again)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_file_that_keeps_the_state(method, tmp_path):
+    Xs, ys, Xt, _ = shifted(m=40, n=30)
+    state = tmp_path / "state.npz"
+    plain = GroundMetricTransport(method=method, n_threads=1).fit(Xs=Xs, ys=ys, Xt=Xt)
+    for _ in range(2):  # the second begins where the first ended, if that left a state
+        kept = GroundMetricTransport(method=method, n_threads=1, checkpoint=state)
+        kept.fit(Xs=Xs, ys=ys, Xt=Xt)
+        np.testing.assert_allclose(kept.coupling_, plain.coupling_, atol=1e-6)
+    classifier = GroundMetricClassifier(method=method, n_threads=1, checkpoint=tmp_path / "other.npz")
+    assert classifier.fit(Xs, ys, Xt=Xt).predict(Xt).shape == (30,)
