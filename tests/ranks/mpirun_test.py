@@ -115,7 +115,7 @@ def main():
 
     # Every format gives each rank its own rows.
     for name in ("fortran.npy", "x.npz", "x.csv"):
-        done = run(3, *FIT, "--source", name, "--out", "format.npz")
+        done = run(3, *FIT, "--source", name, "--out", "format.npz", "--overwrite")
         require(done.returncode == 0, name, done)
         same_models("exact1.npz", "format.npz", name)
     pixels = ["fit", "--method", "paper", "--target", "pixels.npy", "--quiet", "--threads", "1"]
