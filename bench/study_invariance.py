@@ -48,8 +48,8 @@ def changes(remblai: Path, problem: Problem, options: list[str],
     direction = random.standard_normal(problem.Xs.shape[1])
     direction *= spread / np.linalg.norm(direction)
     plain = labels(remblai, problem, options)
-    there = [labels(remblai, Problem(problem.Xs, problem.ys, problem.Xt + size * direction), options)
-             for size in FAR]
+    there = [labels(remblai, Problem(problem.Xs, problem.ys, problem.Xt + size * direction),
+                    options) for size in FAR]
     scaled = [labels(remblai, Problem(unit * problem.Xs, problem.ys, unit * problem.Xt), options)
               for unit in UNITS]
     return [len(plain), int(np.sum(there[0] != plain)),

@@ -10,8 +10,8 @@
 namespace remblai {
 
 /// Where a running fit stands. `record` is set once for each step, when the step is complete. In
-/// between, during long transport solves, it is null and the inner fields move. It is null, and they
-/// are 0, while the classifiers of the class-aware method are made.
+/// between, during long transport solves, it is null and the inner fields move. It is null, and
+/// they are 0, while the classifiers of the class-aware method are made.
 struct Progress {
   int step = 0;   ///< the step that runs or has just finished, from 1
   int steps = 0;  ///< the most that there can be
@@ -22,8 +22,9 @@ struct Progress {
 };
 
 /// Is called with the progress of a fit. It returns false to stop the run; the model then holds the
-/// state that was reached. A class-aware fit that is stopped makes its last classifier nevertheless,
-/// unless that takes seconds and the answer is still false: then a simpler one labels.
+/// state that was reached. A class-aware fit that is stopped makes its last classifier
+/// nevertheless, unless that takes seconds and the answer is still false: then a simpler one
+/// labels.
 using Callback = std::function<bool(const Progress&)>;
 
 /// A file that keeps the state of a fit, so that a run that was killed can go on from it. It is

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/linalg.h"
+#include "fit/preprocess.h"
 #include "model/class_terms.h"
 #include "model/coupling.h"
 #include "remblai/error.h"
