@@ -4,6 +4,7 @@ every Linux has. Run by the interpreter of the environment: scripts/build-wheel 
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -13,15 +14,21 @@ import remblai
 
 #: What PEP 600 lets a manylinux wheel take from the system, as far as this one does.
 SYSTEM = (
-    r"(ld-linux[\w-]*|libc|libm|libdl|librt|libpthread|libutil|libgcc_s|libstdc\+\+|libz|libexpat)"
+    r"(ld-linux[\w-]*|libc|libm|libdl|librt|libresolv|libpthread|libutil|libgcc_s|libstdc\+\+|libz"
+    r"|libexpat)"
     r"\.so"
 )
 
 
 def libraries() -> set[str]:
-    """The shared libraries that this process has mapped."""
-    lines = pathlib.Path("/proc/self/maps").read_text().splitlines()
-    return {line.split(maxsplit=5)[-1] for line in lines if ".so" in line}
+    """The shared libraries that the package needs, itself or by way of others, and where."""
+    package = pathlib.Path(remblai.__file__).parent
+    own = [*package.glob("*.so"), *package.parent.glob("remblai.libs/*.so*")]
+    done = subprocess.run(["ldd", *own], capture_output=True, text=True, check=True)
+    missing = re.findall(r"(\S+) => not found", done.stdout)
+    if missing:
+        sys.exit(f"libraries that are nowhere: {', '.join(missing)}")
+    return set(re.findall(r"(/\S+) \(0x", done.stdout))
 
 
 digits = remblai.mnist_sample()
@@ -35,13 +42,12 @@ with tempfile.TemporaryDirectory() as folder:
     )
     fitted.report(os.path.join(folder, "page.html"))
 
-own = (sys.prefix, sys.base_prefix + "/lib/python3", sys.base_prefix + "/lib64/python3")
 strange = [
     path
     for path in libraries()
-    if not path.startswith(own) and not re.match(SYSTEM, os.path.basename(path))
+    if not os.path.realpath(path).startswith(os.path.realpath(sys.prefix))
+    and not re.match(SYSTEM, os.path.basename(path))
 ]
-strange = [path for path in strange if not os.path.basename(path).startswith("libpython")]
 if strange:
     sys.exit(f"libraries of this system that another may lack: {', '.join(sorted(strange))}")
 print(
