@@ -349,17 +349,17 @@ TEST_F(ModelIo, values_that_cannot_be_are_refused) {
     EXPECT_NE(complaint(changed), "") << key << " " << value;
   };
   refused("lambda", -1);
-  refused("lambda", no_number);
-  refused("metric_unit", no_number);
+  refused("lambda", nan);
+  refused("metric_unit", nan);
   refused("metric_length", 0);
-  refused("source_points", no_number);
-  refused("target_points", no_number);
-  refused("metric_factor", no_number);
+  refused("source_points", nan);
+  refused("target_points", nan);
+  refused("metric_factor", nan);
   refused("source_weights", -1);
-  refused("source_weights", no_number);
-  for (const double place : {-1.0, 5.0, 0.5, 1e300, no_number}) refused("exact_source", place);
-  for (const double place : {-1.0, 6.0, 0.5, -1e300, no_number}) refused("exact_target", place);
-  refused("exact_amount", no_number);
+  refused("source_weights", nan);
+  for (const double place : {-1.0, 5.0, 0.5, 1e300, nan}) refused("exact_source", place);
+  for (const double place : {-1.0, 6.0, 0.5, -1e300, nan}) refused("exact_target", place);
+  refused("exact_amount", nan);
 }
 
 TEST_F(ModelIo, other_versions_and_other_text_are_refused) {
