@@ -96,7 +96,9 @@ TEST(Shard, SharesOfAnyKindAddUp) {
               Matrix(all(std::vector<Index>{499, 0, 16, 17, 17}, Eigen::all)));
     EXPECT_EQ(shard.everywhere(Vector(local.col(2))), Vector(all.col(2)));
     const Matrix whole = gather_rows(comm.get(), local);
-    if (comm->rank() == 0) EXPECT_EQ(whole, all);
+    if (comm->rank() == 0) {
+      EXPECT_EQ(whole, all);
+    }
   });
 }
 
