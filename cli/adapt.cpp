@@ -199,11 +199,13 @@ int run(const Arguments& arguments) {
     // Needed before the folder of the results is there.
     require_outputs({{"--checkpoint", checkpoint, ".npz", arguments.fit.resume}}, inputs,
                     arguments.overwrite);
+    Inputs others = inputs;  // files that no result may replace
+    if (!checkpoint.empty()) others.emplace_back("checkpoint", checkpoint);
     folder.emplace(
         arguments.out,
         std::vector<std::string>{"model.npz", "mapped.npy", "labels.npy", "test_labels.npy",
                                  "plan.npy", "metric.npy", "report.json"},
-        wanted(arguments), inputs, arguments.overwrite);
+        wanted(arguments), others, arguments.overwrite);
   });
   agree(ranks().get(), [&] { job.read(); });
   if (arguments.fit.dry_run) {

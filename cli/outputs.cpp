@@ -26,7 +26,8 @@ namespace remblai::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view aside_prefix = ".remblai-";
+constexpr std::string_view aside_prefix = ".remblai-results-", aside_end = "XXXXXX";
+constexpr std::string_view half_written = ".remblai-tmp-";
 constexpr const char* record = "report.json";
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& path, const std::string& cause,
@@ -77,23 +78,24 @@ bool in_the_way(const fs::path& path) {
 }
 
 /// Folders beside results whose runs no longer hold them, and files that a killed process left half
-/// written: NAME.tmp-PROCESS-SERIAL, when there is no such process and they are not new. (The
-/// process may belong to another machine.)
+/// written: NAME.remblai-tmp-PROCESS-SERIAL, when there is no such process and they are not new.
+/// (The process may belong to another machine.)
 void sweep(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(aside_prefix) && entry.is_directory(error)) {
+    if (name.starts_with(aside_prefix) && name.size() == aside_prefix.size() + aside_end.size() &&
+        entry.is_directory(error)) {
       const int held = ::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       if (held >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), error);
       if (held >= 0) close(held);
       continue;
     }
-    const auto mark = name.rfind(".tmp-");
+    const auto mark = name.rfind(half_written);
     if (mark == std::string::npos || !entry.is_regular_file(error)) continue;
     int process = 0, serial = 0;
     const char* end = name.data() + name.size();
-    const auto first = std::from_chars(name.data() + mark + 5, end, process);
+    const auto first = std::from_chars(name.data() + mark + half_written.size(), end, process);
     if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-' || process <= 0) continue;
     const auto second = std::from_chars(first.ptr + 1, end, serial);
     if (second.ec != std::errc() || second.ptr != end) continue;
@@ -184,6 +186,8 @@ OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> nam
 void OutputFolder::open() {
   std::error_code error;
   made_ = !fs::exists(path_, error);
+  if (made_ && fs::is_symlink(fs::symlink_status(path_, error)))
+    refuse("--out", path_, "it is a link that leads nowhere");
   fs::path parent = fs::absolute(path_, error);
   if (!parent.has_filename()) parent = parent.parent_path();  // "a/b/"
   if (made_) parent = parent.parent_path();
@@ -192,16 +196,21 @@ void OutputFolder::open() {
     created_.insert(created_.begin(), folder.string());
   }
   fs::create_directories(parent, error);
-  aside_ = (parent / (std::string(aside_prefix) + "XXXXXX")).string();
   if (!error) sweep(parent);
-  if (error || !mkdtemp(aside_.data())) {
-    const std::string cause = error ? error.message() : std::strerror(errno);
-    aside_.clear();
-    discard();
-    refuse("--out", path_, cause);
+  // Another run that sweeps may take the folder for a dead one before it is locked.
+  for (bool swept = true; swept;) {
+    aside_ = (parent / (std::string(aside_prefix) + std::string(aside_end))).string();
+    if (error || !mkdtemp(aside_.data())) {
+      const std::string cause = error ? error.message() : std::strerror(errno);
+      aside_.clear();
+      discard();
+      refuse("--out", path_, cause);
+    }
+    lock_ = ::open(aside_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    swept = lock_ < 0 || (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+            !fs::exists(aside_, error);
+    if (swept && lock_ >= 0) close(std::exchange(lock_, -1));
   }
-  lock_ = ::open(aside_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ >= 0) flock(lock_, LOCK_EX | LOCK_NB);
 }
 
 OutputFolder::~OutputFolder() {
@@ -239,6 +248,15 @@ std::vector<std::string> OutputFolder::kept() const {
   return kept;
 }
 
+// Under a name that no sweep takes for its own.
+std::string OutputFolder::keep_aside() {
+  const fs::path aside(std::exchange(aside_, {}));
+  const fs::path kept = aside.parent_path() / aside.filename().string().substr(1);
+  std::error_code error;
+  fs::rename(aside, kept, error);
+  return (error ? aside : kept).string();
+}
+
 void OutputFolder::publish() {
   std::error_code error;
   if (made_) {
@@ -260,12 +278,13 @@ void OutputFolder::publish() {
   for (const std::string& name : files) {
     const fs::path place = fs::path(path_) / name;
     fs::rename(fs::path(aside_) / name, place, error);
-    if (error)
+    if (error) {
+      const std::string here =
+          moved.empty() ? std::string("nothing in the folder was changed")
+                        : fmt::format("of this run the folder has {} only", fmt::join(moved, ", "));
       refuse("--out", place.string(), error.message(),
-             moved.empty() ? "nothing in the folder was changed"
-                           : literal(fmt::format("of this run the folder has {} only",
-                                                 fmt::join(moved, ", ")))
-                                 .c_str());
+             literal(fmt::format("{}; the rest is kept in {}", here, keep_aside())).c_str());
+    }
     moved.push_back(name);
   }
   for (const std::string& name : own_) {

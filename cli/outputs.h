@@ -57,6 +57,7 @@ class OutputFolder {
 
  private:
   void discard() noexcept;
+  std::string keep_aside();
 
   std::string path_;
   bool made_ = false;                 // the folder was not there

@@ -10,6 +10,7 @@ target_compile_options(remblai_test_flags INTERFACE -O1 -Wno-maybe-uninitialized
 # than all the rest of that build.
 if(CMAKE_BUILD_TYPE STREQUAL "Dev")
   target_compile_options(remblai_test_flags INTERFACE -fno-sanitize=all)
+  target_compile_definitions(remblai_test_flags INTERFACE REMBLAI_UNDER_SANITIZERS)
 endif()
 target_compile_definitions(
   remblai_test_flags

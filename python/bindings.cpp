@@ -87,7 +87,7 @@ NB_MODULE(_core, core) {
         return all;
       },
       "what `device=` may be on this machine, the processor first");
-  core.def("thread_count", &remblai::thread_count, "wanted"_a,
+  core.def("thread_count", nb::overload_cast<int>(&remblai::thread_count), "wanted"_a,
            "the number of threads that `wanted` stands for; 0 is one for each core");
   core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");
 }

@@ -11,7 +11,6 @@ along its grid, the best of each chosen on the labels of the training half, scor
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pathlib
@@ -190,10 +189,9 @@ class _Journal:
     ) -> None:
         self.path = path
         name = getattr(function, "__qualname__", type(function).__name__)
-        text = json.dumps(keywords, sort_keys=True, default=repr)
         self.settings = {
             "function": f"{getattr(function, '__module__', '')}.{name}",
-            "keywords": hashlib.sha256(text.encode()).hexdigest()[:16],
+            "keywords": str(joblib.hash(keywords)),
         }
 
     def read(self, prints: Mapping[str, str]) -> dict[str, Any]:
@@ -201,6 +199,8 @@ class _Journal:
         content = self.path.read_bytes() if self.path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1]
         if not whole:
+            if not json.dumps(self.settings).encode().startswith(content):
+                raise ValueError(f"journal: {self.path} is no journal; give another name")
             self._write(json.dumps(self.settings), "wb")
             return {}
         try:

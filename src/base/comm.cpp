@@ -2,6 +2,7 @@
 #include "remblai/comm.h"
 
 #include <cstdlib>
+#include <exception>
 
 #include "base/parallel.h"
 #include "remblai/error.h"
@@ -22,6 +23,9 @@ void agree(const Comm* comm, const std::function<void()>& work) {
     failed = comm->rank();
     text = m.field + '\0' + m.value + '\0' + m.problem + '\0' + m.remedy + '\0' +
            std::to_string(m.code);
+  } catch (const std::exception& error) {  // no memory, as a rule
+    failed = comm->rank();
+    text = std::string(2, '\0') + error.what() + std::string(2, '\0') + '0';
   }
   const int first = -static_cast<int>(comm->maximum(Vector::Constant(1, -failed))[0]);
   if (first == none) return;

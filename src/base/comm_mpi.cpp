@@ -27,7 +27,11 @@ std::vector<int> places_of(const std::vector<Index>& sizes) {
     places.push_back(static_cast<int>(place));
     place += size;
   }
-  assert(place <= std::numeric_limits<int>::max());
+  if (place > std::numeric_limits<int>::max())
+    throw Error({.field = "comm",
+                 .value = std::to_string(place) + " numbers",
+                 .problem = "are more than MPI can gather at once",
+                 .remedy = "start fewer ranks"});
   return places;
 }
 

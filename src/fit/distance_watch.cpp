@@ -38,6 +38,7 @@ void DistanceWatch::look(const Matrix& x, const Matrix& z, const Shard& shard) {
   change_ = floor > 0
                 ? std::sqrt(((now_ - before_).array() / before_.array().max(floor)).square().mean())
                 : 0;
+  change_ = shard.maximum(change_);  // processors of other kinds may round it otherwise
 }
 
 void DistanceWatch::accept() {

@@ -87,6 +87,10 @@ Columns columns_of(const Matrix& x, const Matrix& z, const Shard& shard) {
 
 }  // namespace
 
+bool looks_at_columns(Preprocess kind) {
+  return kind != Preprocess::none && kind != Preprocess::l2 && kind != Preprocess::hellinger;
+}
+
 Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target) {
   return fit_scaler(kind, {source.points, {}, source.probabilities()},
                     {target.points, {}, target.probabilities()}, {});
@@ -96,8 +100,7 @@ Scaler fit_scaler(Preprocess kind, const Domain& source_domain, const Domain& ta
                   const Shard& all) {
   Scaler scaler;
   scaler.kind = kind;
-  if (kind == Preprocess::none || kind == Preprocess::l2 || kind == Preprocess::hellinger)
-    return scaler;
+  if (!looks_at_columns(kind)) return scaler;
   const auto support = [](const Domain& domain) -> Matrix {
     return domain.points(positive_entries(domain.weights), Eigen::all);
   };

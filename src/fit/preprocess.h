@@ -6,6 +6,9 @@
 
 namespace remblai {
 
+/// Whether the scaler of this kind depends on the points.
+bool looks_at_columns(Preprocess kind);
+
 /// The same as the public function, which has all points. Weights are probabilities over all of
 /// them; `shard` is of the source points.
 Scaler fit_scaler(Preprocess kind, const Domain& source, const Domain& target, const Shard& shard);

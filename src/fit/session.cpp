@@ -160,8 +160,10 @@ Session::Session(const Problem& problem, const Options& options, Span span)
   shared_.features = problem.features;
   known_labels_ = problem.known_labels;
   const Vector p = probabilities_of(problem.source, all_);
-  shared_.scaler = fit_scaler(options.preprocess, {problem.source.points, {}, p},
-                              {problem.target.points, {}, problem.target.probabilities()}, all_);
+  shared_.scaler.kind = options.preprocess;
+  if (looks_at_columns(options.preprocess))  // the others need no copy of the points
+    shared_.scaler = fit_scaler(options.preprocess, {problem.source.points, {}, p},
+                                {problem.target.points, {}, problem.target.probabilities()}, all_);
   all_.agree([&] {
     shared_.source = {shared_.scaler.apply(problem.source.points, Role::source),
                       problem.source.labels, p};
@@ -312,10 +314,11 @@ void Session::fit(const Options& asked, const Run& run) {
   }
   Callback timed;  // progress counts from here, not from the first step
   if (run.callback)
-    timed = [&](Progress progress) {
+    timed = [&, on = true](Progress progress) mutable {
       const auto elapsed = std::chrono::steady_clock::now() - start;
       progress.seconds = std::chrono::duration<double>(elapsed).count();
-      return run.callback(progress);
+      on = run.callback(progress) && on;  // who has said stop once means it
+      return on;
     };
   if (classes_ && !resumed) {
     learner_->learn(moment);

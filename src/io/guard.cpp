@@ -60,11 +60,13 @@ bool write_reply(int to, std::string_view bytes) {
   return true;
 }
 
-[[noreturn]] void be_child(int to, const Limits& limits, const std::function<std::string()>& work) {
+/// Whatever is thrown here must not reach the handlers of the caller, which would go on twice.
+[[noreturn]] void be_child(int to, const Limits& limits,
+                           const std::function<std::string()>& work) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int fatal :
-       {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGHUP, SIGXCPU})
+  for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGHUP, SIGXCPU})
     std::signal(fatal, SIG_DFL);
+  std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for the parent, which ends this process with itself
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   const rlim_t seconds = processor_seconds(limits.file_size);
@@ -184,7 +186,7 @@ void allow_memory(std::uint64_t bytes) {
 std::string in_child(const std::string& label, const Limits& limits,
                      const std::function<std::string()>& work) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) cannot_read(label, std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) cannot_read(label, std::strerror(errno), errno);
   const pid_t child = ::fork();
   if (child < 0) {
     const int code = errno;
@@ -194,22 +196,27 @@ std::string in_child(const std::string& label, const Limits& limits,
   }
   if (child == 0) be_child(ends[1], limits, work);
   ::close(ends[1]);
-  bool whole = false;
+  bool whole = false, no_memory = false;
   std::string reply;
   try {
     reply = read_reply(ends[0], limits, whole);
   } catch (const std::bad_alloc&) {
     whole = false;
+    no_memory = true;
   }
   ::close(ends[0]);
   if (!whole) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (no_memory) throw std::bad_alloc();
   const bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !reply.empty();
   if (!whole || !ended) damaged(label, fate(status));
   const char mark = reply[0];
   if (mark == memory_mark) damaged(label, "reading it takes more memory than its size allows");
-  if (mark == result_mark) return reply.substr(1);
+  if (mark == result_mark) {
+    reply.erase(0, 1);
+    return reply;
+  }
   Unpacked message(std::string_view(reply).substr(1), label);
   Message told;
   for (std::string* part : {&told.field, &told.value, &told.problem, &told.remedy})

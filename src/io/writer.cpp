@@ -51,7 +51,7 @@ class Temporary {
  public:
   Temporary(const std::string& beside, const std::string& path) {
     static std::atomic<unsigned> serial{0};
-    name_ = fmt::format("{}.tmp-{}-{}", beside, ::getpid(), serial++);
+    name_ = fmt::format("{}.remblai-tmp-{}-{}", beside, ::getpid(), serial++);
     const int made = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (made < 0 || ::close(made) != 0) write_failed(path, errno);
   }

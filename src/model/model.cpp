@@ -12,8 +12,9 @@ Model gathered(const Model& model) {
   Model whole = model;
   whole.options.resources.comm = nullptr;
   whole.source.points = gather_rows(comm, model.source.points);
-  whole.source.weights = gather_rows(comm, model.source.weights);
-  whole.f = gather_rows(comm, model.f);
+  // Ranks other than the first get nothing, which has no column either.
+  whole.source.weights = gather_rows(comm, model.source.weights).reshaped();
+  whole.f = gather_rows(comm, model.f).reshaped();
   // Labels are whole numbers that a double holds. A rank without points has none.
   const bool labelled = comm->maximum(Vector::Constant(1, model.source.labelled() ? 1 : 0))[0] > 0;
   whole.source.labels.resize(0);

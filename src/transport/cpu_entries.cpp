@@ -76,7 +76,7 @@ void CpuEntries<T>::store(const WorkPlan& plan) {
   } else {
     entries_.resize(m, n);
     const bool dense = cost_->is_dense();
-    unit_ = linalg::power_of_two_above(dense ? cost_->matrix().cwiseAbs().maxCoeff()
+    unit_ = linalg::power_of_two_above(dense ? (m > 0 ? cost_->matrix().cwiseAbs().maxCoeff() : 0)
                                              : 2 * linalg::longest_row(cost_->u()) *
                                                    linalg::longest_row(cost_->v()));
     Matrix some;

@@ -61,16 +61,17 @@ constexpr Index columns_worth_a_gpu = 4097;
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n) {
-  // A rank that has no rows only adds nothing to the sums of the others.
+  // Kernels of two kinds add up differently, so all ranks have the same: a GPU if it was asked for.
   const Comm* comm = resources.comm.get();
-  if (resources.device == Device::cpu || (comm && m == 0)) return make_cpu_kernel(resources);
+  const bool automatic = resources.device == Device::automatic;
+  if (resources.device == Device::cpu || (comm && automatic)) return make_cpu_kernel(resources);
   const auto on_gpu = [&](int number) {
     std::unique_ptr<Kernel> kernel = make_cuda_kernel(resources, number);
     return comm ? among_ranks(std::move(kernel)) : std::move(kernel);
   };
   // Each rank on a machine has a GPU of its own, as far as there are so many.
   const int own = comm && gpu_count() > 0 ? comm->rank_here() % gpu_count() : 0;
-  if (resources.device == Device::automatic) {
+  if (automatic) {
     const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
     if (large && n >= columns_worth_a_gpu && gpu_count() > 0) {
       try {

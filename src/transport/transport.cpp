@@ -94,7 +94,13 @@ Transport::Transport(Vector p, Vector q, const Resources& resources)
   state_->q = std::move(q);
   state_->resources = resources;
   state_->resources.threads = thread_count(resources);
-  state_->kernel = make_kernel(state_->resources, state_->p.size(), state_->q.size());
+  const bool gpu = resources.device != Device::cpu && resources.device != Device::automatic;
+  if (state_->shard.any(gpu && state_->p.size() == 0))
+    throw Error({.field = "device",
+                 .problem = "a GPU needs points on every rank, and one has none",
+                 .remedy = "start fewer ranks, or give the $device cpu"});
+  state_->shard.agree(
+      [&] { state_->kernel = make_kernel(state_->resources, state_->p.size(), state_->q.size()); });
 }
 
 Transport::~Transport() = default;
@@ -114,14 +120,16 @@ void Transport::State::use(GroundCost next) {
                  .remedy = "rescale the points"});
   const linalg::Threads scope(resources.threads);
   cost = std::move(next);
-  try {
-    kernel->use(cost);
-  } catch (const Error&) {  // a GPU that was taken without being asked for may be too small
-    if (resources.device != Device::automatic) throw;
-    resources.device = Device::cpu;
-    kernel = make_kernel(resources, cost.rows(), cost.columns());
-    kernel->use(cost);
-  }
+  shard.agree([&] {
+    try {
+      kernel->use(cost);
+    } catch (const Error&) {  // a GPU that was taken without being asked for may be too small
+      if (resources.device != Device::automatic) throw;
+      resources.device = Device::cpu;
+      kernel = make_kernel(resources, cost.rows(), cost.columns());
+      kernel->use(cost);
+    }
+  });
   has_cost = true;
 }
 

@@ -85,27 +85,28 @@ TEST_F(OutputRule, AFolderOfInputsIsSafe) {
 }
 
 TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
-  for (const char* name : {".remblai-dead", ".remblai-living"}) {
+  for (const char* name : {".remblai-results-Dead01", ".remblai-results-Live01", ".remblai-mine"}) {
     fs::create_directory(at(name));
     write(at(name) + "/model.npz", "half");
   }
-  const int held = open(at(".remblai-living").c_str(), O_RDONLY | O_DIRECTORY);
+  const int held = open(at(".remblai-results-Live01").c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(flock(held, LOCK_EX), 0);
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
-  for (const std::string& name :
-       {std::string("model.npz.tmp-999999999-0"),
-        "model.npz.tmp-" + std::to_string(getpid()) + "-0", std::string("notes.tmp-x")}) {
+  for (const std::string& name : {std::string("model.npz.remblai-tmp-999999999-0"),
+                                  "model.npz.remblai-tmp-" + std::to_string(getpid()) + "-0",
+                                  std::string("notes.tmp-2024-05")}) {
     write(at(name), "half");
     fs::last_write_time(at(name), old);
   }
   ASSERT_EQ(run(small_adapt()).code, 0);
   ASSERT_EQ(run(fit_into(at("model.npz"))).code, 0);
   close(held);
-  EXPECT_FALSE(exists(at(".remblai-dead")));
-  EXPECT_TRUE(exists(at(".remblai-living")));
-  EXPECT_FALSE(exists(at("model.npz.tmp-999999999-0")));
-  EXPECT_TRUE(exists(at("model.npz.tmp-" + std::to_string(getpid()) + "-0")));
-  EXPECT_TRUE(exists(at("notes.tmp-x")));
+  EXPECT_FALSE(exists(at(".remblai-results-Dead01")));
+  EXPECT_TRUE(exists(at(".remblai-results-Live01")));
+  EXPECT_TRUE(exists(at(".remblai-mine")));
+  EXPECT_FALSE(exists(at("model.npz.remblai-tmp-999999999-0")));
+  EXPECT_TRUE(exists(at("model.npz.remblai-tmp-" + std::to_string(getpid()) + "-0")));
+  EXPECT_TRUE(exists(at("notes.tmp-2024-05")));
 }
 
 }  // namespace

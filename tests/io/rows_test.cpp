@@ -32,10 +32,13 @@ TEST(Rows, AreThoseOfTheWholeFile) {
         ASSERT_EQ(count_points(spec, transpose), rows) << spec;
         const RowRange ranges[] = {{0, rows},     {0, 0}, {rows, 0}, {rows / 3, rows / 2},
                                    {rows - 1, 1}, {0, 1}};
-        for (const RowRange& range : ranges)
-          EXPECT_EQ(read_points(spec, transpose, {}, range),
-                    Matrix(whole.middleRows(range.first, range.count)))
+        for (const RowRange& range : ranges) {
+          const Matrix some = read_points(spec, transpose, {}, range);
+          ASSERT_EQ(some.rows(), range.count) << spec;
+          ASSERT_EQ(some.cols(), whole.cols()) << spec;
+          EXPECT_EQ(some, Matrix(whole.middleRows(range.first, range.count)))
               << spec << " from " << range.first << ", " << range.count;
+        }
         ++files;
       }
     }

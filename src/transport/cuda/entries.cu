@@ -34,17 +34,17 @@ struct Pair {
       : high(static_cast<float>(x)), low(static_cast<float>(x - static_cast<double>(high))) {}
 };
 
-// a + b, and what rounding took from it.
+// a + b, and what rounding took from it: each step is rounded, so that no two are made one.
 __device__ float exact_sum(float a, float b, float& lost) {
-  const float sum = a + b, part = sum - a;
-  lost += (a - (sum - part)) + (b - part);
+  const float sum = __fadd_rn(a, b), part = __fsub_rn(sum, a);
+  lost += __fadd_rn(__fsub_rn(a, __fsub_rn(sum, part)), __fsub_rn(b, part));
   return sum;
 }
 
 // 2^(column - scale entry + shift). The terms may be far larger than their sum: in float alone it
 // would lose the digits that a small lambda needs, and doubles cost more than the memory does.
 __device__ float exponential(const Pair& column, const Pair& scale, const Pair& shift, float entry) {
-  const float product = scale.high * entry;
+  const float product = __fmul_rn(scale.high, entry);
   float lost = column.low + shift.low - fmaf(scale.low, entry, fmaf(scale.high, entry, -product));
   const float sum = exact_sum(exact_sum(column.high, -product, lost), shift.high, lost);
   return exp2f(sum + lost);

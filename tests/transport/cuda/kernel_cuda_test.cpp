@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include "remblai/devices.h"
 #include "remblai/transport.h"
 #include "support.h"
@@ -70,6 +72,32 @@ TEST_F(CudaKernelTest, MadeCostsInFloatAreRightToAMillionth) {
     // Beside the costs the exponential itself is rounded to float.
     EXPECT_LE(test::difference(found, truth), (1e-6 + 3e-7) * largest) << d;
   }
+}
+
+// Exponents are sums of terms that are a hundred thousand times as large: in float alone they would
+// have no digit left. Entries of the kernel in double are the truth, from costs that float holds.
+TEST_F(CudaKernelTest, SmallLambdasKeepTheirDigitsInFloat) {
+  Matrix x = (1024 * test::random_matrix(200, 2, 1)).array().round() / 1024;
+  Matrix z = (1024 * test::random_matrix(301, 2, 2)).array().round() / 1024;
+  x.row(0).setZero();
+  z.row(0).setZero();
+  const GroundCost cost =
+      GroundCost::dense(GroundCost::between_points(x, z).block(0, 200).unaryExpr(
+          [](double c) { return static_cast<double>(static_cast<float>(c)); }));
+  const double lambda = cost.range() / 1e5;
+  const Vector v = cost.matrix().row(0).transpose() * (std::numbers::log2e / lambda);
+  const Vector p = Vector::Constant(200, 1.0 / 200);
+  const Marginal rows = Marginal::exact(p);
+  Matrix found[2];
+  int k = 0;
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    const auto kernel = kernel_on(Device::cuda, precision);
+    kernel->use(cost);
+    Vector u(200), a(200);
+    kernel->rescale(lambda, v, u, RowRule::meet(rows, lambda, u, a));
+    found[k++] = kernel->matrix();
+  }
+  EXPECT_LE(test::difference(found[0], found[1]), 1e-5);
 }
 
 TEST_F(CudaKernelTest, TheSameInputGivesTheSameBits) {
