@@ -249,10 +249,14 @@ Array read_mat73(const std::string& path, const std::string& name, const RowRang
     shape[0] = rows.count;
   const Layout layout{.scalar = scalar, .swapped = false, .column_major = reversed, .shape = shape};
   Memory memory(packed.rest());
+  Matrix values = decode(memory, layout, label, "HDF5");
+  // One number, and what has no numbers at all, come whole.
+  if (!rows.whole() && values.rows() != rows.count)
+    values = Matrix(values.middleRows(rows.first, rows.count));
   return {.name = name,
           .type = std::move(entry.type),
           .shape = std::move(entry.shape),
-          .values = decode(memory, layout, label, "HDF5")};
+          .values = std::move(values)};
 }
 
 }  // namespace remblai::io
