@@ -218,7 +218,7 @@ TEST(ClassAware, AStoppedFitStillAnswers) {
 
 // Landmarks make every classifier long enough to be asked for its pulse. Whenever the stop comes,
 // there is a model, it says so, and it labels by class means where there was no time for more.
-TEST(ClassAware, AFitCanBeStoppedWhileItsClassifiersAreMade) {
+TEST(ClassAware, SlowFitsCanBeStoppedWhileTheirClassifiersAreMade) {
   const Problem problem = class_problem(3, 4500, 4500, 40, 3, 1.5, 1);
   Options options = class_aware();
   options.classes.landmarks = 600;
