@@ -100,12 +100,12 @@ def compare(
     """Every method on one split: a row for each fit, of which the best of each method on the labels of
     the training half is `chosen`; among equals that of the largest lambda. The class-aware method has
     fixed settings and no grid. One thread, unless `threads` says otherwise."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for method in methods:
         if method not in METHODS:
             raise ValueError(f"methods: {method!r} is not one of {', '.join(METHODS)}")
         fixed = "method" in METHODS[method]
-        trials = []
+        trials: list[dict[str, Any]] = []
         for lambda_ in [None] if fixed else sorted(lambdas, reverse=True):
             keywords = {"threads": 1, **options, **METHODS[method], "lambda_": lambda_}
             model = fit(Xs=split.source, ys=split.source_labels, Xt=split.train, **keywords)
@@ -119,7 +119,7 @@ def compare(
                     "chosen": False,
                 }
             )
-        max(trials, key=lambda trial: trial["train_accuracy"])["chosen"] = True
+        max(trials, key=lambda trial: float(trial["train_accuracy"]))["chosen"] = True
         rows += trials
     return rows
 

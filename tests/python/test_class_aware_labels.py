@@ -223,7 +223,8 @@ def test_control_c_after_the_last_step_keeps_the_model():
     finally:
         signal.signal(signal.SIGINT, before)
     model = getattr(raised.value, "model", None)
-    assert model is None or model.status == "converged"
+    # While the head was made, or behind it.
+    assert model is None or model.status in ("converged", "stopped")
     assert model is None or np.isfinite(model.predict_proba(Z)[1]).all()
 
 
