@@ -39,8 +39,8 @@ struct REMBLAI_API Message {
 REMBLAI_API std::string literal(std::string_view text);
 
 /// Text from outside, as a terminal may see it: controls, marks that turn the direction of writing
-/// and bytes that are no UTF-8 are escaped like \x1b. What is longer than `longest` characters is
-/// cut and ends in "...". Message::text passes everything through it.
+/// and bytes that are no UTF-8 are escaped by their number. What is longer than `longest`
+/// characters is cut and ends in "...". Message::text passes everything through it.
 REMBLAI_API std::string printable(std::string_view text,
                                   std::size_t longest = std::string_view::npos);
 

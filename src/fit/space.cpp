@@ -32,11 +32,11 @@ double largest_difference(const Matrix& points, const Vector& origin) {
   return (points.rowwise() - origin.transpose()).cwiseAbs().maxCoeff();
 }
 
-// The unit vectors of the columns in which points differ, where these are surely independent, but
-// for a share `spare` of them: a Cholesky factorisation of their Gram matrix tells at a fraction of
-// the price of the general case. Empty where it cannot tell. `shard` is of the first rows; those
-// from `common` on are on every rank.
-Matrix independent_columns(const Matrix& rows, double spare, Index common, const Shard& shard) {
+// The unit vectors of the columns in which points differ, where these are surely independent: a
+// Cholesky factorisation of their Gram matrix tells at a fraction of the price of the general case.
+// Empty where it cannot tell. `shard` is of the first rows; those from `common` on are on every
+// rank.
+Matrix independent_columns(const Matrix& rows, Index common, const Shard& shard) {
   Vector used(rows.cols());
   for (Index j = 0; j < rows.cols(); ++j) used[j] = (rows.col(j).array() != 0).any() ? 1 : 0;
   used = shard.maximum(used);
@@ -52,11 +52,9 @@ Matrix independent_columns(const Matrix& rows, double spare, Index common, const
     });
     gram += linalg::gram(rows.bottomRows(rows.rows() - common)(Eigen::all, columns));
   }
-  gram.diagonal().array() += 1e-11 * gram.diagonal().maxCoeff();
   if (!linalg::cholesky_in_place(gram)) return {};
   const Vector pivots = gram.diagonal().cwiseAbs2();
-  const auto dependent = (pivots.array() <= 1e-9 * pivots.maxCoeff()).count();
-  if (static_cast<double>(dependent) > spare * static_cast<double>(rank)) return {};
+  if (!(pivots.minCoeff() > 1e-9 * pivots.maxCoeff())) return {};
   Matrix basis = Matrix::Zero(rows.cols(), rank);
   for (Index k = 0; k < rank; ++k) basis(columns[static_cast<std::size_t>(k)], k) = 1;
   return basis;
@@ -73,8 +71,7 @@ Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, Span spa
   rows.middleRows(x.rows(), z.rows()) = z.rowwise() - frame.origin.transpose();
   rows /= frame.length;
   if (extra) rows.bottomRows(1) = frame.origin.transpose() / far;
-  const double spare = span == Span::columns ? 0.1 : 0.0;
-  Matrix basis = extra ? Matrix() : independent_columns(rows, spare, x.rows(), shard);
+  Matrix basis = extra ? Matrix() : independent_columns(rows, x.rows(), shard);
   if (basis.size() == 0 && shard.divided()) {
     const Matrix few = shard.compressed_rows(rows.topRows(x.rows()));
     Matrix all(few.rows() + rows.rows() - x.rows(), rows.cols());
@@ -94,7 +91,7 @@ Span span_of(const Options& options) {
   switch (options.metric.kind()) {
     case MetricChoice::identity:
       // The class-aware method measures many distances.
-      return class_aware ? Span::columns : Span::everything;
+      return class_aware ? Span::displacements : Span::everything;
     case MetricChoice::given:
       return Span::everything;
     case MetricChoice::w:
@@ -107,8 +104,7 @@ Span span_of(const Options& options) {
     case PriorChoice::automatic:
     case PriorChoice::identity:
     case PriorChoice::spread:
-      return class_aware && options.ridge > 0 && options.prior_ridge > 0 ? Span::columns
-                                                                         : Span::displacements;
+      return Span::displacements;
     case PriorChoice::w:
     case PriorChoice::w_inverse:
       return Span::with_origin;

@@ -11,14 +11,11 @@
 
 namespace remblai {
 
-/// Which directions the coordinates keep: all, those in which points differ, these and the one
-/// towards zero, which W = X'X + Z'Z sees, or the columns in which points differ. The last is
-/// cheaper to find, and serves only where few of the columns depend on others; elsewhere it is as
-/// `displacements`.
-enum class Span { everything, displacements, with_origin, columns };
+/// Which directions the coordinates keep: all, those in which points differ, or these and the one
+/// towards zero, which W = X'X + Z'Z sees.
+enum class Span { everything, displacements, with_origin };
 
-/// The span that is exact for these options at the least price. Where ridges leave no direction
-/// undefined a few too many do no harm.
+/// The smallest span that is exact for these options.
 Span span_of(const Options& options);
 
 struct Space {

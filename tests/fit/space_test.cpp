@@ -43,30 +43,6 @@ TEST(Space, ConstantColumnsAndDuplicatePointsLowerTheRank) {
   EXPECT_EQ(space_of(twice, twice).rank(), 2);
 }
 
-// A few columns that depend on others stay where ridges leave no direction undefined: coordinates
-// are then those of the points. Many of them are worth a smaller span.
-TEST(Space, ColumnsServeWhereFewDependOnOthers) {
-  Matrix x = test::random_matrix(60, 30, 7), z = test::random_matrix(50, 30, 8);
-  const auto copy_columns = [&](Index count) {
-    x.rightCols(count) = 2 * x.leftCols(count);
-    z.rightCols(count) = 2 * z.leftCols(count);
-  };
-  const Options class_aware = Options{.method = Method::class_aware}.resolved();
-  copy_columns(2);
-  EXPECT_EQ(space_of(x, z).rank(), 28);
-  const Space few = space_of(x, z, class_aware);
-  EXPECT_EQ(few.rank(), 30);
-  EXPECT_LT((few.x.row(3) - few.z.row(4)).norm() * few.frame.length - (x.row(3) - z.row(4)).norm(),
-            1e-12);
-  for (const char* ridge : {"ridge", "prior"}) {
-    Options bare = class_aware;
-    (ridge == std::string("ridge") ? bare.ridge : bare.prior_ridge) = 0;
-    EXPECT_EQ(space_of(x, z, bare).rank(), 28) << ridge;
-  }
-  copy_columns(10);
-  EXPECT_EQ(space_of(x, z, class_aware).rank(), 20);
-}
-
 // The answer in the span equals the one computed in all d dimensions: the same priors, given as
 // dense matrices, are never reduced.
 TEST(Space, TheSubspaceRuleIsExact) {
