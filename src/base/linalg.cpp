@@ -299,16 +299,12 @@ namespace {
 // the speed of memory. The pieces do not depend on the number of threads.
 Matrix triangular_factors(const Matrix& a) {
   const Index d = a.cols(), pieces = a.rows() / (8 * d);
-  Matrix factors = Matrix::Zero(pieces * d, d);
+  Matrix factors(pieces * d, d);
   const int threads = current_threads();
   const Threads scope(1);
   run_pieces(pieces, threads, [&](Index k) {
     const Rows rows = piece(a.rows(), pieces, k);
-    Matrix part = a.middleRows(rows.begin, rows.end - rows.begin);  // read by columns: d x rows
-    std::vector<double> tau(static_cast<std::size_t>(d));
-    LAPACKE_dgelqf(LAPACK_COL_MAJOR, size(d), size(part.rows()), part.data(), size(d), tau.data());
-    for (Index i = 0; i < d; ++i)
-      factors.row(k * d + i).tail(d - i) = Eigen::Map<Eigen::RowVectorXd>(&part(i, i), d - i);
+    factors.middleRows(k * d, d) = triangle_of(a.middleRows(rows.begin, rows.end - rows.begin));
   });
   return factors;
 }

@@ -85,24 +85,23 @@ int blas_threads(const Resources& resources) {
   return resources.comm ? 1 : thread_count(resources);
 }
 
-// What stands for the source points of all ranks where they are only recognised: sums over them
-// that have the same bits for any number of ranks, plain and with weights that change from row to
-// row.
-Model summary_of(const Model& model, const Shard& all) {
+// What stands for the source points of all ranks where they are only recognised: sums over those of
+// positive weight, which have the same bits for any number of ranks, plain and with weights that
+// change from row to row.
+Model summary_of(const Model& model, const Space& space) {
   const Domain& source = model.source;
-  const Index count = source.size();
-  const Matrix none = Matrix::Zero(count, 1);
-  const Matrix labels = source.labelled() ? Matrix(source.labels.cast<double>()) : none;
-  Model summary = model;
-  summary.source.labels.resize(0);
-  summary.source.weights.resize(0);
-  summary.source.points = all.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
+  Model summary;
+  summary.target = model.target;
+  const auto count = static_cast<Index>(space.source_rows.size());
+  summary.source.points = space.shard.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
     Matrix sums = Matrix::Zero(2, source.dimension() + 2);
-    for (Index i = rows.begin; i < rows.end; ++i) {
+    for (Index k = rows.begin; k < rows.end; ++k) {
+      const Index i = space.source_rows[static_cast<std::size_t>(k)];
       Eigen::RowVectorXd row(sums.cols());
-      row << source.points.row(i), source.weights[i], labels(i, 0);
+      row << source.points.row(i), source.weights[i],
+          source.labelled() ? static_cast<double>(source.labels[i]) : 0;
       sums.row(0) += row;
-      sums.row(1) += static_cast<double>((all.first() + i) % 1009) * row;
+      sums.row(1) += static_cast<double>((space.shard.first() + k) % 1009) * row;
     }
     return sums;
   });
@@ -300,8 +299,9 @@ void Session::fit(const Options& asked, const Run& run) {
   std::optional<CheckpointFile> file;
   std::optional<RunState> resumed;
   if (!run.checkpoint.path.empty()) {
-    file.emplace(run.checkpoint, fingerprint(all_.divided() ? summary_of(shared_, all_) : shared_,
-                                             known_labels_, options));
+    file.emplace(run.checkpoint,
+                 fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
+                             options));
     all_.agree([&] { resumed = file->load(); });
     if (all_.any(resumed.has_value()) != all_.all(resumed.has_value()))
       throw Error({.field = "checkpoint",

@@ -84,6 +84,13 @@ TEST_F(OutputRule, AFolderOfInputsIsSafe) {
   EXPECT_EQ(names_in(at("out")), Words{"mapped.npy"});
 }
 
+TEST_F(OutputRule, ACheckpointIsNoneOfTheResults) {
+  fs::create_directory(at("out"));
+  expect_refused(small_adapt() + Words{"--checkpoint", at("out/model.npz")},
+                 {"--out", "model.npz", "--checkpoint"});
+  EXPECT_FALSE(exists(at("out/model.npz")));
+}
+
 TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
   for (const char* name : {".remblai-results-Dead01", ".remblai-results-Live01", ".remblai-mine"}) {
     fs::create_directory(at(name));

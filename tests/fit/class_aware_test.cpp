@@ -233,6 +233,11 @@ TEST(ClassAware, SlowFitsCanBeStoppedWhileTheirClassifiersAreMade) {
   EXPECT_EQ(stopped.status.outcome, Outcome::stopped);
   EXPECT_EQ(stopped.history.size(), 1u);
   EXPECT_GT(test::agreement(predict(stopped, problem.target.points), problem.target.labels), 0.5);
+  // To have said it once is enough, also while the first step is prepared.
+  calls = 0;
+  stopped = fit(problem, options, [&](const Progress&) { return ++calls > 1; });
+  EXPECT_EQ(stopped.status.outcome, Outcome::stopped);
+  EXPECT_EQ(stopped.history.size(), 1u);
   // A stop during the head is a stop too.
   int records = 0;
   stopped = fit(problem, options, [&](const Progress& at) {

@@ -3,9 +3,11 @@
 #include "io/guard.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "io/formats.h"
 #include "io/io_test_tools.h"
@@ -42,6 +44,20 @@ TEST(Guard, ACrashIsAnError) {
                "cannot read 'x': reading it crashed (signal 11); the file is truncated or damaged");
   EXPECT_ERROR(in_child("x", small, []() -> std::string { std::abort(); }), "crashed (signal 6)");
   EXPECT_ERROR(in_child("x", small, []() -> std::string { std::_Exit(0); }), "failed");
+}
+
+// The child must not go on as the caller, whose handlers it has too.
+TEST(Guard, WhatNobodyExpectedIsAnErrorToo) {
+  const pid_t parent = getpid();
+  try {
+    in_child("x", small, []() -> std::string { throw std::runtime_error("unexpected"); });
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("damaged"), std::string::npos);
+  } catch (...) {
+    if (getpid() != parent) _exit(0);
+    ADD_FAILURE();
+  }
+  EXPECT_EQ(getpid(), parent);
 }
 
 TEST(Guard, ALongReplyIsCutOff) {

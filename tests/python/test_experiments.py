@@ -108,6 +108,28 @@ def test_another_journal_is_refused(tasks, tmp_path):
         experiments.run(square, tasks, journal=journal)
 
 
+def test_a_file_of_the_user_is_no_journal(tasks, tmp_path):
+    file = tmp_path / "results.json"
+    file.write_text('{"mine": 1}')  # without a newline, as json.dump leaves it
+    with pytest.raises(ValueError, match="is no journal"):
+        experiments.run(square, tasks, journal=file)
+    assert file.read_text() == '{"mine": 1}'
+
+
+def first_entry(task, weights):
+    return task + float(weights[0, 0])
+
+
+def test_keywords_are_compared_whole(tmp_path):
+    weights = np.zeros((40, 40))
+    journal = tmp_path / "journal.jsonl"
+    experiments.run(first_entry, {"a": 1}, journal=journal, weights=weights)
+    other = weights.copy()
+    other[20, 20] = 1  # in the middle, which NumPy does not print
+    with pytest.raises(ValueError, match="other keywords"):
+        experiments.run(first_entry, {"a": 1}, journal=journal, weights=other)
+
+
 def test_a_result_that_is_no_json_is_refused(tmp_path):
     with pytest.raises(TypeError, match="JSON"):
         experiments.run(lambda task: object(), {"a": 1}, journal=tmp_path / "j.jsonl")

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include <limits>
 #include <random>
 
@@ -125,6 +127,11 @@ TEST(Shard, AFaultOnOneRankIsThrownByAll) {
     } catch (const Error& error) {
       EXPECT_EQ(error.message(), (Message{"ridge", "1", "is bad", "mend it"}));
     }
+    EXPECT_THROW(agree(comm.get(),
+                       [&] {
+                         if (comm->rank() == 2) throw std::bad_alloc();
+                       }),
+                 Error);
   });
 }
 
