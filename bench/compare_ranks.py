@@ -74,7 +74,7 @@ def main():
             program = [arguments.remblai, "fit", "--method", "paper", "--source", "x.npy", "--target",
                        "z.npy", "--out", "model.npz", "--threads", str(threads), "--json", "--steps",
                        str(arguments.steps), "--outer-tolerance", "0", "--memory",
-                       arguments.memory, "--device", "cpu"]  # fmt: skip
+                       arguments.memory, "--device", "cpu", "--overwrite"]  # fmt: skip
             return launch, program
 
         runs = {

@@ -6,12 +6,6 @@ include(GoogleTest)
 # it compilers take longer). GCC 12 takes Eigen's empty matrices for uninitialised ones at -O1.
 add_library(remblai_test_flags INTERFACE)
 target_compile_options(remblai_test_flags INTERFACE -O1 -Wno-maybe-uninitialized)
-# The sanitizers watch the library and the program; to instrument the tests too would take longer
-# than all the rest of that build.
-if(CMAKE_BUILD_TYPE STREQUAL "Dev")
-  target_compile_options(remblai_test_flags INTERFACE -fno-sanitize=all)
-  target_compile_definitions(remblai_test_flags INTERFACE REMBLAI_UNDER_SANITIZERS)
-endif()
 target_compile_definitions(
   remblai_test_flags
   INTERFACE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
@@ -146,8 +140,9 @@ target_link_libraries(
 discover(remblai_tests)
 
 # Several ranks, as threads of the test, and what they read.
-add_executable(remblai_ranks_tests tests/io/rows_test.cpp tests/ranks/fit_test.cpp
-                                   tests/ranks/kernel_ranks_test.cpp tests/ranks/shard_test.cpp)
+add_executable(
+  remblai_ranks_tests tests/io/rows_test.cpp tests/ranks/class_aware_test.cpp tests/ranks/fit_test.cpp
+                      tests/ranks/kernel_ranks_test.cpp tests/ranks/shard_test.cpp)
 target_include_directories(remblai_ranks_tests PRIVATE src tests)
 target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
                                                   GTest::gtest_main)
@@ -217,14 +212,17 @@ if(REMBLAI_BUILD_CLI)
       NAME Ranks.under_mpirun
       COMMAND ${REMBLAI_PYTHON} ${PROJECT_SOURCE_DIR}/tests/ranks/mpirun_test.py
               $<TARGET_FILE:remblai_cli> ${MPIEXEC_EXECUTABLE} ${PROJECT_BINARY_DIR}/mpirun_test)
-    set_tests_properties(Ranks.under_mpirun PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 900)
+    set_tests_properties(Ranks.under_mpirun PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 900
+                                                       COST 50)
   else()
     message(STATUS "No test under mpirun: this build has no MPI (libopenmpi-dev, openmpi-bin)")
   endif()
 
   add_test(NAME Report.in_a_browser COMMAND ${PROJECT_SOURCE_DIR}/scripts/test-report
                                             $<TARGET_FILE:remblai_cli> ${PROJECT_BINARY_DIR}/report)
-  set_tests_properties(Report.in_a_browser PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 600)
+  # The longest of all comes first, so that nothing waits for it at the end.
+  set_tests_properties(Report.in_a_browser PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 600
+                                                      COST 100)
 
   add_test(NAME Cli.the_quick_start_of_the_readme
            COMMAND bash ${PROJECT_SOURCE_DIR}/tests/cli/readme_quick_start.sh ${PROJECT_SOURCE_DIR}

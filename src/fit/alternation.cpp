@@ -108,7 +108,8 @@ Outcomes Alternation::run() {
 void Alternation::learn_head() {
   const auto begin = Clock::now();
   parts_.classes->learn_head(parts_.learner.x(), parts_.learner.z(), [&] {
-    const bool on = report(nullptr, 0, 0) || (stopped_ && seconds_since(begin) < grace_seconds);
+    const bool on = parts_.space.shard.all(report(nullptr, 0, 0) ||
+                                           (stopped_ && seconds_since(begin) < grace_seconds));
     if (!on && !stopped_) {
       stopped_ = true;
       out_.status = conclusion();
@@ -129,8 +130,8 @@ void Alternation::go_on_from(const RunState& state) {
   out_.history = state.history;
   best_ = state.best;
   watch_.restore(state.distances);
-  if (parts_.classes && state.classes) parts_.classes->restore(*state.classes);
   parts_.learner.restore(state.learner);
+  if (parts_.classes && state.classes) parts_.classes->restore(*state.classes, parts_.learner);
 }
 
 // The plan under the classifier's opinion, with row sums by the class shares. A relative lambda
@@ -140,7 +141,7 @@ void Alternation::ask_classes() {
   ClassStep& classes = *parts_.classes;
   const MetricLearner& learner = parts_.learner;
   classes.ask(learner.x(), learner.z(), [this] {
-    stopped_ = stopped_ || !report(nullptr, 0, 0);
+    stopped_ = stopped_ || parts_.space.shard.any(!report(nullptr, 0, 0));
     return !stopped_;
   });
   const double mean = classes.mean_cost();
@@ -170,7 +171,7 @@ void Alternation::follow_classes() {
                              parts_.planner.transposed_times(parts_.classes->members());
   followed_ = parts_.planner.moments(parts_.space.z);
   parts_.classes->move(followed_, plan_shares, parts_.learner);
-  parts_.learner.move_source(parts_.classes->moved(), parts_.classes->last_move(parts_.learner));
+  parts_.classes->move_points_of(parts_.learner);
 }
 
 // The metric for this moment and the plan for that metric. A step that was accelerated and surely

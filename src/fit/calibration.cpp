@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/linalg.h"
 #include "model/softmax.h"
@@ -18,13 +19,26 @@ struct Loss {
   const Matrix& scores;
   const std::vector<Index>& places;
   const Vector& weights;
+  const CommonRows& rows;
 
   // softmax of the calibrated scores; the log-loss goes to `value`.
   Matrix probabilities(const Vector& v, double& value) const {
     Matrix p = v[0] * scores;
     p.rowwise() += v.tail(v.size() - 1).transpose();
-    value = softmax_log_loss(p, places, weights);
+    value = rows.sum(p.rows(), 1, 1, [&](Rows some) {
+      const Index count = some.end - some.begin;
+      Matrix part = p.middleRows(some.begin, count);
+      const double loss =
+          softmax_log_loss(part, places_of(some), weights.segment(some.begin, count));
+      p.middleRows(some.begin, count) = part;
+      return Matrix(Matrix::Constant(1, 1, loss));
+    })(0, 0);
     return p;
+  }
+
+  std::span<const Index> places_of(Rows some) const {
+    return std::span(places).subspan(static_cast<std::size_t>(some.begin),
+                                     static_cast<std::size_t>(some.end - some.begin));
   }
 
   static double penalty(const Vector& v) {
@@ -44,24 +58,38 @@ struct Slope {
   }
 };
 
-Slope slope_of(const Loss& loss, const Matrix& p, const Vector& v) {
+// The rows' part of the Hessian, with the gradient as its last column; without the penalty.
+Matrix slope_part(const Matrix& scores, std::span<const Index> places, const Vector& weights,
+                  const Matrix& p) {
   const Index k = p.cols();
-  Matrix residual = loss.weights.asDiagonal() * p;
-  Slope slope{Vector(k + 1), Matrix::Zero(k + 1, k + 1)};
-  auto biases = slope.hessian.bottomRightCorner(k, k);
+  Matrix residual = weights.asDiagonal() * p;
+  Matrix part = Matrix::Zero(k + 1, k + 2);
+  auto biases = part.block(1, 1, k, k);
   biases = -linalg::multiply(p, residual, linalg::Op::transpose);
   biases.diagonal() += residual.colwise().sum();
-  biases.diagonal().array() += 2 * bias_penalty;
-  const Vector mean = p.cwiseProduct(loss.scores).rowwise().sum();
-  const Matrix centred = loss.scores.colwise() - mean;
+  const Vector mean = p.cwiseProduct(scores).rowwise().sum();
+  const Matrix centred = scores.colwise() - mean;
   const Vector mixed = residual.cwiseProduct(centred).colwise().sum();
-  slope.hessian.bottomLeftCorner(k, 1) = mixed;
-  slope.hessian.topRightCorner(1, k) = mixed.transpose();
-  slope.hessian(0, 0) = residual.cwiseProduct(centred.cwiseAbs2()).sum();
+  part.block(1, 0, k, 1) = mixed;
+  part.block(0, 1, 1, k) = mixed.transpose();
+  part(0, 0) = residual.cwiseProduct(centred.cwiseAbs2()).sum();
   for (Index i = 0; i < p.rows(); ++i)
-    residual(i, loss.places[static_cast<std::size_t>(i)]) -= loss.weights[i];
-  slope.gradient[0] = residual.cwiseProduct(loss.scores).sum();
-  slope.gradient.tail(k) = residual.colwise().sum().transpose() + 2 * bias_penalty * v.tail(k);
+    residual(i, places[static_cast<std::size_t>(i)]) -= weights[i];
+  part(0, k + 1) = residual.cwiseProduct(scores).sum();
+  part.block(1, k + 1, k, 1) = residual.colwise().sum().transpose();
+  return part;
+}
+
+Slope slope_of(const Loss& loss, const Matrix& p, const Vector& v) {
+  const Index k = p.cols();
+  const Matrix sums = loss.rows.sum(p.rows(), k + 1, k + 2, [&](Rows some) {
+    const Index count = some.end - some.begin;
+    return slope_part(loss.scores.middleRows(some.begin, count), loss.places_of(some),
+                      loss.weights.segment(some.begin, count), p.middleRows(some.begin, count));
+  });
+  Slope slope{sums.col(k + 1), sums.leftCols(k + 1)};
+  slope.hessian.diagonal().tail(k).array() += 2 * bias_penalty;
+  slope.gradient.tail(k) += 2 * bias_penalty * v.tail(k);
   return slope;
 }
 
@@ -89,8 +117,8 @@ Vector direction_of(Slope slope, double temperature) {
 }  // namespace
 
 Calibration calibrate(const Matrix& scores, const std::vector<Index>& places, const Vector& weights,
-                      Biases biases) {
-  const Loss loss{scores, places, weights};
+                      Biases biases, const CommonRows& rows) {
+  const Loss loss{scores, places, weights, rows};
   Vector v = Vector::Zero(scores.cols() + 1);
   v[0] = first_temperature;
   double value = 0;

@@ -16,7 +16,7 @@
 namespace remblai {
 namespace {
 
-constexpr std::int64_t checkpoint_version = 1;
+constexpr std::int64_t checkpoint_version = 2;
 
 /// FNV-1a, of 64 bits: against mistakes, not against malice.
 class Hash {
@@ -44,11 +44,10 @@ void for_each_state_array(State& state, Visitor&& visit) {
   visit("distances", state.distances);
   visit("g", state.g);
   visit("learner_moment", state.learner.used);
-  visit("learner_moved", state.learner.moved);
-  visit("learner_points", state.learner.x);
   if (!state.classes) return;
   visit("class_explained", state.classes->explained);
   visit("class_moved", state.classes->moved);
+  visit("class_steps", state.classes->steps);
   visit("class_discrepancies", state.classes->discrepancies);
 }
 

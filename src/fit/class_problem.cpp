@@ -18,34 +18,48 @@ double effective_size(double sum, double squares) {
 }  // namespace
 
 Matrix ClassProblem::class_means(const Matrix& rows) const {
-  return shares.cwiseInverse().asDiagonal() *
-         linalg::multiply(members, p.asDiagonal() * rows, linalg::Op::transpose);
+  const Matrix sums = shard.sum(rows.rows(), class_count(), rows.cols(), [&](Rows some) {
+    const Index count = some.end - some.begin;
+    return linalg::multiply(
+        members.middleRows(some.begin, count),
+        p.segment(some.begin, count).asDiagonal() * rows.middleRows(some.begin, count),
+        linalg::Op::transpose);
+  });
+  return shares.cwiseInverse().asDiagonal() * sums;
 }
 
 ClassProblem make_class_problem(const Space& space, const Labels& source_labels,
                                 const Labels& known_labels) {
-  if (source_labels.size() == 0)
-    throw Error({.field = "source-labels",
-                 .problem = "the class-aware method needs a label for each source point",
-                 .remedy = "give them, or the $method paper"});
-  const ClassPlaces found(source_labels(space.source_rows));
+  space.shard.agree([&] {
+    if (source_labels.size() == 0 && (space.p.size() > 0 || !space.shard.divided()))
+      throw Error({.field = "source-labels",
+                   .problem = "the class-aware method needs a label for each source point",
+                   .remedy = "give them, or the $method paper"});
+  });
+  // Every rank has to know the classes of all: a label and a weight for each point.
+  const Vector p = space.shard.everywhere(space.p);
+  const Index first = space.shard.divided() ? space.shard.first() : 0;
+  const Vector labels = source_labels(space.source_rows).cast<double>();
+  const ClassPlaces found(space.shard.everywhere(labels).cast<std::int64_t>());
   ClassProblem problem;
   problem.classes = found.names;
-  problem.places = found.places;
+  problem.places = {found.places.begin() + first, found.places.begin() + first + space.p.size()};
   problem.p = space.p;
   problem.q = space.q;
+  problem.shard = space.shard;
   const Index k = problem.class_count();
-  problem.members = Matrix::Zero(space.p.size(), k);
   problem.shares = problem.counts = Vector::Zero(k);
-  for (Index i = 0; i < space.p.size(); ++i) {
-    const Index place = problem.places[static_cast<std::size_t>(i)];
-    problem.members(i, place) = 1;
-    problem.shares[place] += space.p[i];
-    problem.counts[place] += space.p[i] * space.p[i];
+  for (Index i = 0; i < p.size(); ++i) {
+    const Index place = found.places[static_cast<std::size_t>(i)];
+    problem.shares[place] += p[i];
+    problem.counts[place] += p[i] * p[i];
   }
+  problem.members = Matrix::Zero(space.p.size(), k);
+  for (Index i = 0; i < space.p.size(); ++i)
+    problem.members(i, problem.places[static_cast<std::size_t>(i)]) = 1;
   for (Index c = 0; c < k; ++c)
     problem.counts[c] = effective_size(problem.shares[c], problem.counts[c]);
-  problem.source_count = effective_size(1, space.p.squaredNorm());
+  problem.source_count = effective_size(1, p.squaredNorm());
   problem.target_count = effective_size(1, space.q.squaredNorm());
   for (std::size_t j = 0; known_labels.size() > 0 && j < space.target_rows.size(); ++j) {
     const std::int64_t label = known_labels[space.target_rows[j]];

@@ -13,6 +13,7 @@ struct ClassProblem {
   Labels classes;             ///< the labels, ascending
   std::vector<Index> places;  ///< of the source points of the space
   Vector p, q;                ///< weights of the source and target points of the space
+  Shard shard;                ///< of the source points
   Matrix members;             ///< m x K: 1 where a source point is of a class
   Vector shares;              ///< of the source, by weight
   Vector counts;              ///< points of each class; fewer where weights differ (effective size)

@@ -10,6 +10,7 @@
 
 #include "base/linalg.h"
 #include "fit/discrepancy.h"
+#include "fit/moment.h"
 #include "model/class_terms.h"
 #include "remblai/error.h"
 
@@ -60,11 +61,15 @@ ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labe
 }
 
 Matrix ClassStep::first_moment() const {
-  return 2 * linalg::gram(problem_.p.cwiseSqrt().asDiagonal() * problem_.within(space_.x));
+  const Matrix within = problem_.p.cwiseSqrt().asDiagonal() * problem_.within(space_.x);
+  return 2 * space_.shard.sum(within.rows(), space_.rank(), space_.rank(), [&](Rows some) {
+    return linalg::gram(within.middleRows(some.begin, some.end - some.begin));
+  });
 }
 
 Matrix ClassStep::translation() const {
-  return problem_.q.transpose() * space_.z - problem_.p.transpose() * space_.x;
+  return weighted_mean(space_.z, problem_.q, {}).transpose() -
+         weighted_mean(space_.x, problem_.p, space_.shard).transpose();
 }
 
 EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliability,
@@ -130,7 +135,7 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   if (shares_known || options.caution != Caution::bold) cautions.push_back(true);
   if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
   const Eigen::RowVectorXd shift = metric.embed(translation()).row(0);
-  const Clouds centred(metric.x().rowwise() + shift, metric.z());
+  const Clouds centred(metric.x().rowwise() + shift, metric.z(), space_.shard);
   std::optional<Discrepancy> compare;
   if (translations.size() * cautions.size() > 1) compare.emplace(centred, problem_.p, problem_.q);
 
@@ -165,21 +170,38 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
     explanation_ = {candidate.translated, candidate.cautious};
   }
   first_ = std::move(judgements[explanation_.translated]);
-  step_ = Matrix::Zero(problem_.class_count(), space_.rank());
-  if (explanation_.translated) step_.rowwise() += translation().row(0);
-  explained_ = space_.x + problem_.members * step_;
+  translated_by_ = Matrix::Zero(problem_.class_count(), space_.rank());
+  if (explanation_.translated) translated_by_.rowwise() += translation().row(0);
+  steps_ = {translated_by_};
+  explained_ = space_.x + problem_.members * translated_by_;
   moved_ = explained_;
 }
 
-ClassStep::State ClassStep::state() const {
-  return {explained_, moved_,      explanation_.translated, explanation_.cautious, discrepancies_,
-          left_out_,  reliability_};
+void ClassStep::move_points_of(MetricLearner& metric, const Matrix& step) const {
+  metric.move_source(moved_, problem_.members * metric.embed(step));
 }
 
-void ClassStep::restore(const State& state) {
+ClassStep::State ClassStep::state() const {
+  const Index k = problem_.class_count();
+  Matrix steps(static_cast<Index>(steps_.size()) * k, space_.rank());
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    steps.middleRows(static_cast<Index>(i) * k, k) = steps_[i];
+  return {translated_by_,        moves_.by_class, steps,     explanation_.translated,
+          explanation_.cautious, discrepancies_,  left_out_, reliability_};
+}
+
+void ClassStep::restore(const State& state, MetricLearner& metric) {
   first_.reset();
-  explained_ = state.explained;
-  moved_ = state.moved;
+  const Index k = problem_.class_count();
+  translated_by_ = state.explained;
+  moves_.by_class = state.moved;
+  explained_ = moved_ = space_.x + problem_.members * translated_by_;
+  if (moves_.by_class.size() > 0) moved_ = explained_ + problem_.members * moves_.by_class;
+  steps_.clear();
+  for (Index first = 0; first < state.steps.rows(); first += k) {
+    steps_.push_back(state.steps.middleRows(first, k));
+    move_points_of(metric, steps_.back());
+  }
   explanation_ = {state.translated, state.cautious};
   discrepancies_ = state.discrepancies;
   left_out_ = state.left_out;
@@ -192,7 +214,7 @@ void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
     first_.reset();
     left_out_ = reliability_ = now_.left_out;
   } else {
-    now_ = judge(problem_, Clouds(x, z), options_.classes, pulse);
+    now_ = judge(problem_, Clouds(x, z, space_.shard), options_.classes, pulse);
   }
   reliability_ = std::min(reliability_, now_.round_trip);
   shares_ = shares_of(now_, reliability_, explanation_.cautious);
@@ -222,12 +244,12 @@ void ClassStep::move(const PlanMoments& plan, const Matrix& plan_shares,
   const Vector belief =
       (plan_shares.cwiseProduct(shares_.opinions).transpose() * problem_.q).cwiseQuotient(landing);
   const Matrix landed = plan.rows.cwiseInverse().asDiagonal() * plan.plan_z;
-  noise_ = problem_.p.dot(problem_.within(metric.x()).rowwise().squaredNorm());
+  noise_ = problem_.shard.dot(problem_.p, problem_.within(metric.x()).rowwise().squaredNorm());
   plan_moves_ = problem_.class_means(moved_ - space_.x);
   moves_ = class_moves(problem_, landed - explained_, shares_.shares, belief, noise_, metric);
   const Matrix before = moved_;
   moved_ = explained_ + problem_.members * moves_.by_class;
-  step_ = problem_.class_means(moved_ - before);
+  steps_.push_back(problem_.class_means(moved_ - before));
   move_lengths_ = metric.embed(problem_.class_means(moved_ - space_.x)).rowwise().norm() /
                   std::sqrt(noise_ > 0 ? noise_ : 1.0);
 }
@@ -236,12 +258,14 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   const Index m = x.rows(), n = z.rows();
   LabelledPoints points{Matrix(n + m, x.cols()), Matrix(n + m, problem_.class_count()),
                         Vector(n + m), problem_.places};
+  points.rows = CommonRows::of(space_.shard, n);
   points.points << z, x;
   // A fit that broke down has no plan; the opinions are all that is known then.
   points.shares << (plan_shares_.size() > 0 ? plan_shares_ : shares_.opinions), problem_.members;
   fix_known(points.shares);
-  points.weights << static_cast<double>(n) * problem_.q, static_cast<double>(m) * problem_.p;
-  const Clouds clouds(x, z);
+  const auto all = static_cast<double>(space_.shard.total(m));
+  points.weights << static_cast<double>(n) * problem_.q, all * problem_.p;
+  const Clouds clouds(x, z, space_.shard);
   if (clouds.measured()) {
     points.distances.resize(n + m, n + m);
     points.distances << clouds.zz, clouds.zx, clouds.zx.transpose(), clouds.xx;

@@ -51,26 +51,26 @@ class ClassStep {
   /// them.
   void move(const PlanMoments& plan, const Matrix& plan_shares, const MetricLearner& metric);
 
-  /// By what the last `explain` or `move` moved each source point, embedded.
-  Matrix last_move(const MetricLearner& metric) const {
-    return problem_.members * metric.embed(step_);
-  }
+  /// Puts the source points of the learner where the last `explain` or `move` moved them.
+  void move_points_of(MetricLearner& metric) const { move_points_of(metric, steps_.back()); }
 
   /// The classifier that labels: on the moved source points and the target points with the shares
   /// that the last plan gave them.
   void learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse);
 
-  /// What one step hands to the next.
+  /// What one step hands to the next. Points move by class, so it does not grow with their number.
   struct State {
-    Matrix explained, moved;
+    Matrix explained,
+        moved;     ///< K x r: to where `explain` moved the classes, and `move` from there
+    Matrix steps;  ///< what each move added, one below the other
     bool translated = false, cautious = true;
     Vector discrepancies;
     double left_out = 0, reliability = 1;
   };
   State state() const;
 
-  /// Goes on from there, in place of `explain`.
-  void restore(const State& state);
+  /// Goes on from there, in place of `explain`. `metric` has gone on already.
+  void restore(const State& state, MetricLearner& metric);
 
   /// What the model keeps; moves are in the coordinates of the space's points.
   ClassModel model() const;
@@ -90,6 +90,7 @@ class ClassStep {
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
   Matrix translation() const;            // from the mean of the source to that of the target, 1 x r
+  void move_points_of(MetricLearner& metric, const Matrix& step) const;
 
   const Space& space_;
   const Options& options_;
@@ -102,9 +103,10 @@ class ClassStep {
   Judgement now_;
   EstimatedShares shares_;
   double left_out_ = 0, reliability_ = 1;
-  Matrix plan_moves_;   // K x r: what the points of the last plan had been moved by
-  Matrix step_;         // K x r: what the last move added
-  Matrix plan_shares_;  // n x K, of the last plan
+  Matrix plan_moves_;          // K x r: what the points of the last plan had been moved by
+  Matrix translated_by_;       // K x r: what the explanation moved the classes by
+  std::vector<Matrix> steps_;  // K x r each: what every move added
+  Matrix plan_shares_;         // n x K, of the last plan
   Moves moves_;
   double noise_ = 0;
   Vector move_lengths_;

@@ -20,9 +20,15 @@ struct Candidate {
   Matrix left_out;  // scores of the labelled points, each without itself
 };
 
-Matrix class_means(const Matrix& points, const Matrix& weighted_shares, const Vector& totals) {
-  return totals.cwiseInverse().asDiagonal() *
-         linalg::multiply(weighted_shares, points, Op::transpose);
+Matrix class_means(const Matrix& points, const Matrix& weighted_shares, const Vector& totals,
+                   const CommonRows& rows = {}) {
+  const Matrix sums =
+      rows.sum(points.rows(), weighted_shares.cols(), points.cols(), [&](Rows some) {
+        const Index count = some.end - some.begin;
+        return linalg::multiply(weighted_shares.middleRows(some.begin, count),
+                                points.middleRows(some.begin, count), Op::transpose);
+      });
+  return totals.cwiseInverse().asDiagonal() * sums;
 }
 
 // Without point i the mean of class k is mean + rho (mean - x), rho = w/(total - w), w being the
@@ -30,10 +36,23 @@ Matrix class_means(const Matrix& points, const Matrix& weighted_shares, const Ve
 // no mean then: it comes behind all the others.
 Candidate class_means_candidate(const LabelledPoints& labelled) {
   const Matrix shares = labelled.weights.asDiagonal() * labelled.shares;
-  const Vector totals = shares.colwise().sum().transpose().cwiseMax(1e-12);
+  const CommonRows& rows = labelled.rows;
+  const Vector totals = rows.sum(shares.rows(), 1, shares.cols(),
+                                 [&](Rows some) -> Matrix {
+                                   const Matrix part =
+                                       shares.middleRows(some.begin, some.end - some.begin);
+                                   return part.colwise().sum();
+                                 })
+                            .transpose()
+                            .cwiseMax(1e-12);
   Candidate candidate;
-  candidate.classifier.points = class_means(labelled.points, shares, totals);
-  Matrix scores = squared_distances(labelled.points, candidate.classifier.points);
+  candidate.classifier.points = class_means(labelled.points, shares, totals, rows);
+  Matrix scores(shares.rows(), shares.cols());
+  rows.visit(scores.rows(), scores.rows(), [&](Rows some) {
+    const Index count = some.end - some.begin;
+    scores.middleRows(some.begin, count) = squared_distances(
+        labelled.points.middleRows(some.begin, count), candidate.classifier.points);
+  });
   for (Index i = 0; i < scores.rows(); ++i) {
     Index alone = -1;
     for (Index k = 0; k < scores.cols(); ++k) {
@@ -47,7 +66,8 @@ Candidate class_means_candidate(const LabelledPoints& labelled) {
     scores(i, alone) = 0;
     scores(i, alone) = 1.001 * scores.row(i).maxCoeff();
   }
-  const double size = scores.mean();
+  const double size =
+      rows.sum(scores.rowwise().mean()) / static_cast<double>(rows.total(scores.rows()));
   candidate.classifier.scale = size > 0 ? size : 1;
   const auto count = static_cast<Index>(labelled.places.size());
   candidate.left_out = scores.bottomRows(count) / -candidate.classifier.scale;
@@ -56,8 +76,9 @@ Candidate class_means_candidate(const LabelledPoints& labelled) {
 
 // Sets the calibration of a candidate; its log-loss is returned.
 double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
-                           const Vector& weights, Biases biases) {
-  const Calibration calibration = calibrate(candidate.left_out, labelled.places, weights, biases);
+                           const Vector& weights, Biases biases, const CommonRows& rows) {
+  const Calibration calibration =
+      calibrate(candidate.left_out, labelled.places, weights, biases, rows);
   candidate.classifier.temperature = calibration.temperature;
   candidate.classifier.biases = calibration.biases;
   return calibration.log_loss;
@@ -68,14 +89,16 @@ double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
 FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose purpose,
                                 const ClassOptions& options, const Pulse& pulse) {
   const auto judged = static_cast<Index>(labelled.places.size());
+  const CommonRows rows = labelled.rows.last(judged, labelled.points.rows());
   Vector weights = labelled.weights.tail(judged);
-  weights /= weights.sum();
+  weights /= rows.sum(weights);
 
   Candidate best = class_means_candidate(labelled);
-  double smallest = calibrate_candidate(best, labelled, weights, Biases::free);
+  double smallest = calibrate_candidate(best, labelled, weights, Biases::free, rows);
 
   const Matrix targets = labelled.shares.array() - 1 / static_cast<double>(labelled.shares.cols());
-  KernelRidge ridge(labelled.points, options.landmarks, std::move(labelled.distances));
+  KernelRidge ridge(labelled.points, options.landmarks, std::move(labelled.distances),
+                    labelled.rows);
   for (const double factor : {2.0, 1.0, 0.5}) {
     Candidate next;
     next.classifier.width = factor * options.kernel_width * unit;
@@ -85,16 +108,16 @@ FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose pu
     next.classifier.coefficients = std::move(fit.coefficients);
     next.classifier.missed = fit.missed;
     next.left_out = std::move(fit.left_out);
-    const double loss = calibrate_candidate(next, labelled, weights, Biases::free);
+    const double loss = calibrate_candidate(next, labelled, weights, Biases::free, rows);
     if (!(loss < smallest)) continue;
     smallest = loss;
     best = std::move(next);
   }
-  if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero);
+  if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero, rows);
   if (best.classifier.width > 0) best.classifier.points = ridge.support();
 
   return {std::move(best.classifier),
-          std::min(1.0, weights.dot(right(best.left_out, labelled.places)))};
+          std::min(1.0, rows.dot(weights, right(best.left_out, labelled.places)))};
 }
 
 Vector right(const Matrix& scores, const std::vector<Index>& places) {

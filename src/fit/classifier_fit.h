@@ -18,6 +18,7 @@ struct LabelledPoints {
   Vector weights;             ///< positive, 1 on average
   std::vector<Index> places;  ///< the class of each labelled point
   Matrix distances = {};      ///< squared, among the points; empty: not yet measured
+  CommonRows rows = {};       ///< which points other ranks have too; all that are not are labelled
 };
 
 struct FittedClassifier {

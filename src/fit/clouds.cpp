@@ -9,8 +9,9 @@
 
 namespace remblai {
 
-Clouds::Clouds(Matrix source, Matrix target) : x(std::move(source)), z(std::move(target)) {
-  if (x.rows() + z.rows() > most_measured) return;
+Clouds::Clouds(Matrix source, Matrix target, Shard source_rows)
+    : x(std::move(source)), z(std::move(target)), shard(std::move(source_rows)) {
+  if (shard.divided() || x.rows() + z.rows() > most_measured) return;
   xx = squared_distances(x);
   zz = squared_distances(z);
   zx = squared_distances(z, x);
@@ -31,9 +32,10 @@ Clouds Clouds::translated(const Eigen::RowVectorXd& shift) const {
 }
 
 double Clouds::mean_distance(const Vector& p, const Vector& q) const {
-  const double mean = measured() ? q.dot(zx * p) : GroundCost::between_points(x, z).between(p, q);
+  const double mean =
+      measured() ? q.dot(zx * p) : GroundCost::between_points(x, z, shard).between(p, q);
   // Rounding is no distance: where the points of both clouds are one, any unit will do.
-  const double size = std::max(x.cwiseAbs2().maxCoeff(), z.cwiseAbs2().maxCoeff());
+  const double size = std::max(shard.largest(x.cwiseAbs2().reshaped()), z.cwiseAbs2().maxCoeff());
   return mean > 1e-24 * size ? mean : size > 0 ? size : 1;
 }
 

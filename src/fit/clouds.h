@@ -2,7 +2,7 @@
 // share.
 #pragma once
 
-#include "remblai/types.h"
+#include "base/shard.h"
 
 namespace remblai {
 
@@ -11,13 +11,14 @@ inline constexpr Index most_measured = 4000;
 
 struct Clouds {
   Matrix x, z;  ///< source and target points
+  Shard shard;  ///< of the source points
 
-  // Squared distances; empty where there are too many points, and whoever needs some measures them
-  // as it goes.
+  // Squared distances; empty where there are too many points or several ranks, and whoever needs
+  // some measures them as it goes.
   Matrix xx, zz;
   Matrix zx;  ///< n x m
 
-  Clouds(Matrix source, Matrix target);
+  Clouds(Matrix source, Matrix target, Shard source_rows = {});
 
   bool measured() const { return zx.size() > 0; }
 

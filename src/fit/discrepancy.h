@@ -19,14 +19,14 @@ class Discrepancy {
   Discrepancy(const Clouds& centred, const Vector& p, const Vector& q);
 
   /// Of the same clouds, wherever they lie: one value for each set of source weights, which sum to
-  /// 1.
+  /// 1 over all ranks.
   std::vector<double> operator()(const Clouds& clouds, const std::vector<Vector>& weights) const;
 
  private:
   // n x m, of the points compared.
   Matrix across(const Clouds& clouds) const;
 
-  std::vector<Index> rows_, columns_;
+  std::vector<Index> rows_, columns_;  // of the points compared; rows among those of all ranks
   Vector q_;
   double width_ = 1, within_target_ = 1;
   Matrix within_source_;  // kernel

@@ -17,7 +17,9 @@ LabelledPoints labelled_points(const ClassProblem& problem, const Clouds& clouds
   for (Index j = 0; j < known; ++j)
     labelled.shares(j, problem.known_places[static_cast<std::size_t>(j)]) = 1;
   labelled.shares.bottomRows(m) = problem.members;
-  labelled.weights << Vector::Ones(known), static_cast<double>(m) * problem.p;
+  labelled.rows = CommonRows::of(problem.shard, known);
+  const auto all = static_cast<double>(problem.shard.total(m));
+  labelled.weights << Vector::Ones(known), all * problem.p;
   labelled.places.insert(labelled.places.end(), problem.places.begin(), problem.places.end());
   if (!clouds.measured()) return labelled;
   const Matrix across = clouds.zx(problem.known, Eigen::all);
@@ -58,10 +60,12 @@ Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOp
   const Vector weights = static_cast<double>(clouds.z.rows()) * problem.q;
   const Classifier back = fit_backwards(judgement.classifier, clouds.z, clouds.zz,
                                         judgement.posterior, weights, options, pulse);
-  const Matrix scores = at_hand(clouds, back, clouds.z.rows())
-                            ? back.scores_at(clouds.zx.transpose())
-                            : back.scores(clouds.x);
-  judgement.round_trip = std::min(1.0, problem.p.dot(right(scores, problem.places)));
+  const Matrix scores =
+      at_hand(clouds, back, clouds.z.rows())
+          ? back.scores_at(clouds.zx.transpose())
+          : problem.shard.by_pieces(clouds.x, problem.class_count(),
+                                    [&](const Matrix& rows) { return back.scores(rows); });
+  judgement.round_trip = std::min(1.0, problem.shard.dot(problem.p, right(scores, problem.places)));
   return judgement;
 }
 

@@ -36,13 +36,13 @@ std::vector<Index> even_sample(Index size, Index count) {
   return order;
 }
 
-KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances)
-    : points_(points) {
-  if (points.rows() <= landmarks) {
+KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances, CommonRows rows)
+    : points_(points), rows_(std::move(rows)) {
+  if (!rows_.divided() && points.rows() <= landmarks) {
     distances_ = distances.size() ? std::move(distances) : squared_distances(points);
     return;
   }
-  support_ = points(even_sample(points.rows(), landmarks), Eigen::all);
+  support_ = rows_.rows_of(points, even_sample(rows_.total(points.rows()), landmarks));
 }
 
 void KernelRidge::set_width(double width) {
@@ -82,9 +82,9 @@ KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, d
   return fit;
 }
 
-// The kernel between some rows of the points, from `first` on, and the landmarks.
-Matrix KernelRidge::landmark_kernel(Index first, Index count) const {
-  Matrix block = squared_distances(points_.middleRows(first, count), support_);
+// The kernel between some of the points and the landmarks.
+Matrix KernelRidge::landmark_kernel(Rows rows) const {
+  Matrix block = squared_distances(points_.middleRows(rows.begin, rows.end - rows.begin), support_);
   gaussian(block, width_);
   return block;
 }
@@ -95,47 +95,62 @@ Matrix KernelRidge::landmark_kernel(Index first, Index count) const {
 // is made twice, some rows at a time, so that memory does not grow with the number of points.
 KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
                                     Index judged, const Pulse& pulse) const {
-  const Index n = points_.rows(), size = support_.rows();
+  const Index n = points_.rows(), size = support_.rows(), classes = targets.cols();
+  const auto stops = [&] { return !rows_.divided() && pulse && !pulse(); };
   Matrix own = squared_distances(support_), root, lower;
   gaussian(own, width_);
   own.diagonal().array() += jitter;
   KernelFit fit;
   if (!linalg::cholesky(own, root)) return fit;
-  Matrix normal = smoothing * Matrix::Identity(size, size);
-  Matrix right = Matrix::Zero(size, targets.cols());
-  double reached = 0;
-  for (Index first = 0; first < n; first += rows_at_a_time) {
-    if (pulse && !pulse()) return {};
-    const Index count = std::min(rows_at_a_time, n - first);
-    Matrix features = linalg::solve_lower(root, landmark_kernel(first, count).transpose());
-    reached += features.squaredNorm();
-    features *= weights.segment(first, count).cwiseSqrt().asDiagonal();
-    normal += linalg::gram_of_rows(features);
-    right += linalg::multiply(features, weights.segment(first, count).cwiseSqrt().asDiagonal() *
-                                            targets.middleRows(first, count));
-  }
-  fit.missed = std::max(0.0, 1 - reached / static_cast<double>(n));
+  // Phi' W Phi, Phi' W T, and a column for |Phi|^2.
+  bool stopped = false;
+  Matrix sums = rows_.sum(n, size, size + classes + 1, [&](Rows some) {
+    Matrix part = Matrix::Zero(size, size + classes + 1);
+    for (Index first = some.begin; first < some.end && !stopped; first += rows_at_a_time) {
+      if (stops()) stopped = true;
+      const Index count = std::min(rows_at_a_time, some.end - first);
+      const Vector roots = weights.segment(first, count).cwiseSqrt();
+      Matrix features =
+          linalg::solve_lower(root, landmark_kernel({first, first + count}).transpose());
+      part.col(size + classes) += features.rowwise().squaredNorm();
+      features *= roots.asDiagonal();
+      part.leftCols(size) += linalg::gram_of_rows(features);
+      part.middleCols(size, classes) +=
+          linalg::multiply(features, roots.asDiagonal() * targets.middleRows(first, count));
+    }
+    return part;
+  });
+  if (stopped) return {};
+  Matrix normal = sums.leftCols(size);
+  normal.diagonal().array() += smoothing;
+  const double all = static_cast<double>(rows_.total(n));
+  fit.missed = std::max(0.0, 1 - sums.col(size + classes).sum() / all);
   if (!linalg::cholesky(normal, lower)) return fit;
+  const Matrix right = sums.middleCols(size, classes);
   const Matrix beta = linalg::solve_lower(lower, linalg::solve_lower(lower, right), Op::transpose);
   fit.coefficients = linalg::solve_lower(root, beta, Op::transpose);
 
   // h_i = w_i |(L M)^-1 k_i|^2 with B = M M'.
   const Matrix both = linalg::multiply(root, lower);
-  fit.left_out.resize(judged, targets.cols());
-  for (Index first = n - judged; first < n; first += rows_at_a_time) {
-    if (pulse && !pulse()) return {};
-    const Index count = std::min(rows_at_a_time, n - first);
-    const Matrix kernel = landmark_kernel(first, count);
+  fit.left_out.resize(judged, classes);
+  const Index before = n - judged;
+  rows_.last(judged, n).visit(judged, rows_at_a_time, [&](Rows some) {
+    if (stopped || stops()) {
+      stopped = true;
+      return;
+    }
+    const Index first = before + some.begin, count = some.end - some.begin;
+    const Matrix kernel = landmark_kernel({first, first + count});
     const Vector leverage =
         weights.segment(first, count).array() *
         linalg::solve_lower(both, kernel.transpose()).colwise().squaredNorm().transpose().array();
     const Vector rest = (1 - leverage.array()).max(1e-12);
     const auto wanted = targets.middleRows(first, count);
-    fit.left_out.middleRows(first - n + judged, count) =
+    fit.left_out.middleRows(some.begin, count) =
         wanted -
         rest.cwiseInverse().asDiagonal() * (wanted - linalg::multiply(kernel, fit.coefficients));
-  }
-  return fit;
+  });
+  return stopped ? KernelFit() : fit;
 }
 
 }  // namespace remblai

@@ -5,12 +5,13 @@
 #include <functional>
 #include <vector>
 
+#include "base/common_rows.h"
 #include "remblai/types.h"
 
 namespace remblai {
 
 /// Is asked now and then during long work; false: leave the rest, and answer with what there is.
-/// May be empty.
+/// May be empty. Where there are ranks all are asked together, and hear the same.
 using Pulse = std::function<bool()>;
 
 /// f(u) = sum_j k(u, point_j) coefficients_j, which minimises
@@ -24,12 +25,13 @@ struct KernelFit {
 /// The systems of one set of points. Up to `landmarks` points they are solved exactly, by a
 /// Cholesky factorisation: O(n^3 / 3) for each fit. Beyond, so many of the points, drawn evenly,
 /// stand for all (Nystrom): f is then a sum over these alone, in O(n landmarks^2) time and
-/// O(landmarks^2) memory.
+/// O(landmarks^2) memory. Where rows are divided among ranks landmarks are taken always, all points
+/// where these are few.
 class KernelRidge {
  public:
   /// `points` must outlive it. `distances` are the squared ones among them, where these are at
   /// hand.
-  KernelRidge(const Matrix& points, Index landmarks, Matrix distances = {});
+  KernelRidge(const Matrix& points, Index landmarks, Matrix distances = {}, CommonRows rows = {});
 
   /// The points that f is a sum over.
   const Matrix& support() const { return support_.size() ? support_ : points_; }
@@ -48,9 +50,10 @@ class KernelRidge {
   KernelFit landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
                          Index judged, const Pulse& pulse) const;
 
-  Matrix landmark_kernel(Index first, Index count) const;
+  Matrix landmark_kernel(Rows rows) const;
 
   const Matrix& points_;
+  CommonRows rows_;
   Matrix support_;             // landmarks; empty: all points
   Matrix distances_, kernel_;  // among all points; empty where there are landmarks
   double width_ = 0;

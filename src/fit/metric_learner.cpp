@@ -104,15 +104,11 @@ void MetricLearner::restart(bool accelerate) {
 }
 
 MetricLearner::State MetricLearner::state() const {
-  return {
-      used_,       moved_,     moved_.size() ? x_ : Matrix(), memory_.values(), memory_.residuals(),
-      accelerate_, taken_back_};
+  return {used_, memory_.values(), memory_.residuals(), accelerate_, taken_back_};
 }
 
 void MetricLearner::restore(const State& state) {
-  moved_ = state.moved;
   if (learns_ && state.used.size() > 0) learn_plain(state.used);
-  if (state.x.size() > 0) x_ = state.x;
   memory_.restore(state.values, state.residuals);
   accelerate_ = state.accelerate;
   taken_back_ = state.taken_back;

@@ -28,10 +28,10 @@ class MetricLearner {
   /// Forgets what an earlier run learned.
   void restart(bool accelerate);
 
-  /// What a run has learned. The metric itself follows from the moment it was made from.
+  /// What a run has learned. The metric itself follows from the moment it was made from. Source
+  /// points that were moved are not in it: they are to be moved again.
   struct State {
-    Matrix used;      ///< that moment; empty for a fixed metric
-    Matrix moved, x;  ///< source points in place of those of the space, and embedded; or empty
+    Matrix used;                           ///< that moment; empty for a fixed metric
     std::deque<Vector> values, residuals;  ///< memory of the acceleration
     bool accelerate = false;
     int taken_back = 0;

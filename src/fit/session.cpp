@@ -117,8 +117,6 @@ void require_one_process(const Options& options, const Shard& all) {
                  .problem = "works in one process, and these are several",
                  .remedy = remedy});
   };
-  if (options.method == Method::class_aware)
-    refuse("method", "class-aware", "give the $method paper, or start the program without mpirun");
   if (options.lambda == 0)
     refuse("lambda", "0", "give a positive $lambda, or start the program without mpirun");
 }
@@ -137,15 +135,16 @@ bool is_given(const Options& options) {
 }
 
 // Tells the callback ten times a second that the first step is being prepared. It stops once and
-// for all.
-Pulse pulse_of(const Callback& callback, int steps) {
-  if (!callback) return {};
-  return [&callback, steps, last = std::chrono::steady_clock::now(), on = true]() mutable {
+// for all, and on all ranks.
+Pulse pulse_of(const Callback& callback, int steps, const Shard& all) {
+  if (!callback && !all.divided()) return {};
+  return [&, steps, last = std::chrono::steady_clock::now(), on = true]() mutable {
     const auto now = std::chrono::steady_clock::now();
-    if (!on || now - last < std::chrono::milliseconds(100)) return on;
-    last = now;
-    on = callback({.step = 1, .steps = steps});
-    return on;
+    if (on && callback && now - last >= std::chrono::milliseconds(100)) {
+      last = now;
+      on = callback({.step = 1, .steps = steps});
+    }
+    return all.all(on);
   };
 }
 
@@ -322,8 +321,8 @@ void Session::fit(const Options& asked, const Run& run) {
     };
   if (classes_ && !resumed) {
     learner_->learn(moment);
-    classes_->explain(*learner_, pulse_of(timed, options.steps));
-    learner_->move_source(classes_->moved(), classes_->last_move(*learner_));
+    classes_->explain(*learner_, pulse_of(timed, options.steps, all_));
+    classes_->move_points_of(*learner_);
   }
   if (learner_->learns()) ++metric_version_;
   has_fit_ = true;

@@ -143,14 +143,14 @@ Labels nearest_among_ranks(const Comm& comm, const Matrix& labelled, const Label
   return predicted;
 }
 
-void require_nearest(const Model& model, const PredictOptions& options) {
-  if (options.rule == Rule::nearest || !model.options.resources.comm ||
+void require_rule_of_ranks(const Model& model, const PredictOptions& options) {
+  if (options.rule != Rule::propagate || !model.options.resources.comm ||
       model.options.resources.comm->size() == 1)
     return;
   throw Error({.field = "rule",
                .value = std::string(names(Rule{})[static_cast<std::size_t>(options.rule)]),
                .problem = "works in one process, and these are several",
-               .remedy = "give the $rule nearest, or label with the saved model"});
+               .remedy = "give another $rule, or label with the saved model"});
 }
 
 }  // namespace
@@ -218,11 +218,11 @@ Predictor::Predictor(const Model& model, const PredictOptions& options)
   const Comm* comm = model.options.resources.comm.get();
   agree(comm, [&] {
     // A rank without points has no labels either.
-    options_.rule = comm && model.source.size() == 0 && options.rule == Rule::automatic
-                        ? Rule::nearest
-                    : comm && model.source.size() == 0 ? options.rule
-                                                       : rule_for(model, options.rule);
-    require_nearest(model, options_);
+    if (!comm || model.source.size() > 0)
+      options_.rule = rule_for(model, options.rule);
+    else if (options.rule == Rule::automatic)
+      options_.rule = model.classes ? Rule::head : Rule::nearest;
+    require_rule_of_ranks(model, options_);
   });
   if (options_.rule != Rule::nearest) return;
   const linalg::Threads scope = threads_of(model);

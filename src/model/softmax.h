@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cmath>
-#include <vector>
+#include <span>
 
 #include "remblai/types.h"
 
@@ -19,7 +19,7 @@ inline void softmax_rows(Matrix& scores) {
 
 /// The same; returns the log-loss, sum_i weights_i (-ln of the probability at place i), which is
 /// right where that probability is 0 to working precision.
-inline double softmax_log_loss(Matrix& scores, const std::vector<Index>& places,
+inline double softmax_log_loss(Matrix& scores, std::span<const Index> places,
                                const Vector& weights) {
   double loss = 0;
   for (Index i = 0; i < scores.rows(); ++i) {

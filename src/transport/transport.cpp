@@ -150,15 +150,17 @@ void Transport::set_points(const Matrix& x, const Matrix& z) {
 
 void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
                            const Matrix& right) {
-  require_points(x, z, state_->shard);
-  if (left.rows() != x.rows() || right.rows() != z.rows() || left.cols() != right.cols())
-    throw Error({.field = "terms",
-                 .value = fmt::format("{} x {} and {} x {}", left.rows(), left.cols(), right.rows(),
-                                      right.cols()),
-                 .problem = fmt::format("for {} source and {} target points", x.rows(), z.rows()),
-                 .remedy = "give one row a point, and as many columns on both sides"});
-  require_finite(left, "terms");
-  require_finite(right, "terms");
+  state_->shard.agree([&] {
+    require_points(x, z, state_->shard);
+    if (left.rows() != x.rows() || right.rows() != z.rows() || left.cols() != right.cols())
+      throw Error({.field = "terms",
+                   .value = fmt::format("{} x {} and {} x {}", left.rows(), left.cols(),
+                                        right.rows(), right.cols()),
+                   .problem = fmt::format("for {} source and {} target points", x.rows(), z.rows()),
+                   .remedy = "give one row a point, and as many columns on both sides"});
+    require_finite(left, "terms");
+    require_finite(right, "terms");
+  });
   GroundCost cost = GroundCost::between_points(x, z, state_->shard);
   cost.add_terms(left, right);
   state_->use(std::move(cost));

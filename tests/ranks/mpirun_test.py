@@ -78,6 +78,7 @@ def write_data(m, n, d):
 FIT = ["fit", "--method", "paper", "--target", "z.npy", "--threads", "1", "--quiet"]
 ADAPT = ["adapt", "--method", "paper", "--source", "x.npy", "--source-labels", "y.npy",
          "--target", "z.npy", "--threads", "1", "--quiet"]  # fmt: skip
+CLASSES = ["adapt", *ADAPT[3:]]  # the class-aware method is the default
 
 
 def main():
@@ -113,6 +114,16 @@ def main():
         a, b = (np.load(folder / out / "mapped.npy") for out in ("out1", f"out{ranks}"))
         require(a.shape == b.shape and np.abs(a - b).max() < 1e-12, f"mapped.npy of {ranks} ranks")
 
+    # The class-aware method, with exact kernel systems' worth of points and with landmarks.
+    for name, flags in {"all": [], "some": ["--landmarks", "50"]}.items():
+        for ranks in (1, 2, 3, 4):
+            words = [*CLASSES, *flags, "--out", f"{name}{ranks}"]
+            done = run(ranks, *words)
+            require(done.returncode == 0, f"{words} on {ranks} ranks", done)
+            same_models(f"{name}1/model.npz", f"{name}{ranks}/model.npz", f"{name}, {ranks} ranks")
+            a, b = (np.load(folder / f"{name}{k}" / "labels.npy") for k in (1, ranks))
+            require(np.array_equal(a, b), f"class-aware labels of {ranks} ranks differ")
+
     # Every format gives each rank its own rows.
     for name in ("fortran.npy", "x.npz", "x.csv"):
         done = run(3, *FIT, "--source", name, "--out", "format.npz", "--overwrite")
@@ -128,9 +139,8 @@ def main():
     for words, part in (
         ([*FIT, "--source", "bad.npy"], "row 203, column 1"),
         ([*FIT, "--source", "nothing.npy"], "nothing.npy"),
-        (["fit", "--method", "class-aware", "--source", "x.npy", "--source-labels", "y.npy",
-          "--target", "z.npy"], "class-aware"),
-    ):  # fmt: skip
+        ([*FIT, "--source", "x.npy", "--lambda", "0"], "--lambda"),
+    ):
         done = run(3, *words, "--out", "fault.npz", seconds=60)
         require(done.returncode == 2, f"exit code of {words}", done)
         require(done.stderr.count("error:") == 1 and part in done.stderr, f"message of {words}", done)

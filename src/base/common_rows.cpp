@@ -1,0 +1,55 @@
+// Common rows once, and the rows of a shard beside them.
+#include "base/common_rows.h"
+
+#include <algorithm>
+
+namespace remblai {
+
+Matrix CommonRows::sum(Index rows, Index height, Index width,
+                       const std::function<Matrix(Rows)>& part) const {
+  if (!divided()) return part({0, rows});
+  Matrix total = shard.sum(rows - common, height, width, [&](Rows some) {
+    return part({some.begin + common, some.end + common});
+  });
+  if (common > 0) total += part({0, common});
+  return total;
+}
+
+double CommonRows::sum(const Vector& values) const {
+  if (!divided()) return values.sum();
+  return values.head(common).sum() + shard.sum(Vector(values.tail(values.size() - common)));
+}
+
+double CommonRows::dot(const Vector& a, const Vector& b) const {
+  return divided() ? sum(Vector(a.cwiseProduct(b))) : a.dot(b);
+}
+
+void CommonRows::visit(Index rows, Index most, const std::function<void(Rows)>& visit) const {
+  const auto cut = [&](Rows some) {
+    for (Index first = some.begin; first < some.end; first += most)
+      visit({first, std::min(first + most, some.end)});
+  };
+  if (!divided()) return cut({0, rows});
+  cut({0, common});
+  for (Index k = 0; k < shard.pieces(); ++k)
+    cut({shard.piece(k).begin + common, shard.piece(k).end + common});
+}
+
+Matrix CommonRows::rows_of(const Matrix& rows, const std::vector<Index>& numbers) const {
+  if (!divided()) return rows(numbers, Eigen::all);
+  std::vector<Index> others;
+  for (const Index number : numbers)
+    if (number >= common) others.push_back(number - common);
+  const Matrix found = shard.rows_of(rows.bottomRows(rows.rows() - common), others);
+  Matrix chosen(static_cast<Index>(numbers.size()), rows.cols());
+  Index next = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < common)
+      chosen.row(static_cast<Index>(i)) = rows.row(numbers[i]);
+    else
+      chosen.row(static_cast<Index>(i)) = found.row(next++);
+  }
+  return chosen;
+}
+
+}  // namespace remblai
