@@ -263,8 +263,12 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   // A fit that broke down has no plan; the opinions are all that is known then.
   points.shares << (plan_shares_.size() > 0 ? plan_shares_ : shares_.opinions), problem_.members;
   fix_known(points.shares);
+  // The source points of a class that has left the target, or nearly so, would draw others to it:
+  // they weigh less where its share has fallen by more than half.
+  const Vector kept = (2 * shares_.shares.cwiseQuotient(problem_.shares).array()).min(1.0).max(1e-3);
   const auto all = static_cast<double>(space_.shard.total(m));
-  points.weights << static_cast<double>(n) * problem_.q, all * problem_.p;
+  points.weights << static_cast<double>(n) * problem_.q,
+      all * problem_.p.cwiseProduct(problem_.members * kept);
   const Clouds clouds(x, z, space_.shard);
   if (clouds.measured()) {
     points.distances.resize(n + m, n + m);
