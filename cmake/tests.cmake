@@ -141,8 +141,9 @@ discover(remblai_tests)
 
 # Several ranks, as threads of the test, and what they read.
 add_executable(
-  remblai_ranks_tests tests/io/rows_test.cpp tests/ranks/class_aware_test.cpp tests/ranks/fit_test.cpp
-                      tests/ranks/kernel_ranks_test.cpp tests/ranks/shard_test.cpp)
+  remblai_ranks_tests tests/io/rows_test.cpp tests/ranks/class_aware_test.cpp tests/ranks/common_rows_test.cpp
+                      tests/ranks/fit_test.cpp tests/ranks/kernel_ranks_test.cpp
+                      tests/ranks/shard_test.cpp)
 target_include_directories(remblai_ranks_tests PRIVATE src tests)
 target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
                                                   GTest::gtest_main)
