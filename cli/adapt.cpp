@@ -154,9 +154,10 @@ std::string Job::finish(const OutputFolder* folder) {
     phase("writing the plan", "plan.npy",
           [&](const auto& path) { io::write_npy(path, plan(model)); });
   }
-  if (arguments.save_metric && first_rank()) {
-    phase("writing the metric", "metric.npy",
-          [&](const auto& path) { io::write_npy(path, model.metric.matrix()); });
+  if (arguments.save_metric) {  // on all ranks: they ask each other whether to go on
+    phase("writing the metric", "metric.npy", [&](const auto& path) {
+      if (first_rank()) io::write_npy(path, model.metric.matrix());
+    });
   }
   return fmt::format("{}", fmt::join(missing, ", "));
 }

@@ -11,7 +11,7 @@ target_compile_definitions(
   INTERFACE REMBLAI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
             REMBLAI_SAMPLE_DATA="${PROJECT_SOURCE_DIR}/data/mnist-shift"
             REMBLAI_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
-target_link_libraries(remblai_test_flags INTERFACE remblai_flags)
+target_link_libraries(remblai_test_flags INTERFACE remblai_flags remblai_strict)
 
 # Under ThreadSanitizer the tests of what several threads share, and the parts of the library that they
 # need; nothing else is built. The program runs without the random addresses of large kernels, which GCC
@@ -137,6 +137,7 @@ target_include_directories(remblai_tests PRIVATE src tests)
 target_link_libraries(
   remblai_tests PRIVATE remblai_internal remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                         PkgConfig::REMBLAI_HDF5 ZLIB::ZLIB GTest::gtest_main rapidcheck_gtest)
+watch(remblai_tests)
 discover(remblai_tests)
 
 # Several ranks, as threads of the test, and what they read.
@@ -147,6 +148,7 @@ add_executable(
 target_include_directories(remblai_ranks_tests PRIVATE src tests)
 target_link_libraries(remblai_ranks_tests PRIVATE remblai_internal remblai_test_flags
                                                   GTest::gtest_main)
+watch(remblai_ranks_tests)
 discover(remblai_ranks_tests)
 
 if(BUILD_SHARED_LIBS AND REMBLAI_HAS_VERSION_SCRIPT AND CMAKE_NM)

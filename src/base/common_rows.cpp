@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/linalg.h"
+
 namespace remblai {
 
 Matrix CommonRows::sum(Index rows, Index height, Index width,
@@ -11,7 +13,17 @@ Matrix CommonRows::sum(Index rows, Index height, Index width,
   Matrix total = shard.sum(rows - common, height, width, [&](Rows some) {
     return part({some.begin + common, some.end + common});
   });
-  if (common > 0) total += part({0, common});
+  const linalg::Threads alone(1);
+  const Index pieces = common > 0 ? piece_count(common) : 0;
+  std::vector<Matrix> ready;
+  for (Index first = 0; first < pieces; first += static_cast<Index>(ready.size())) {
+    ready.resize(
+        static_cast<std::size_t>(std::min(shard.parts_at_once(height * width), pieces - first)));
+    run_pieces(static_cast<Index>(ready.size()), static_cast<int>(ready.size()), [&](Index k) {
+      ready[static_cast<std::size_t>(k)] = part(piece(common, pieces, first + k));
+    });
+    for (const Matrix& one : ready) total += one;
+  }
   return total;
 }
 

@@ -195,16 +195,24 @@ Vector Shard::reduce(Index size, const Vector& nodes) const {
   return comm_->gather(total, widths);
 }
 
+// About four copies of a part are in memory while it is made.
+Index Shard::parts_at_once(Index size) const {
+  constexpr double bytes = 2.0 * (1 << 30);
+  const double most = bytes / (4 * sizeof(double) * std::max(1.0, static_cast<double>(size)));
+  return std::clamp<Index>(static_cast<Index>(std::min(most, 1e6)), 1, threads_);
+}
+
 Matrix Shard::sum(Index rows, Index height, Index width,
                   const std::function<Matrix(Rows)>& part) const {
   if (!comm_) return part({0, rows});
   const linalg::Threads alone(1);
   std::vector<Vector> ready;  // of the pieces from `begin` on: they are asked for in order
+  const Index at_once = parts_at_once(height * width);
   Index begin = 0;
   const Vector total = sum_parts(height * width, [&](Index k) -> Vector {
     if (k >= begin + static_cast<Index>(ready.size())) {
       begin = k;
-      ready.resize(static_cast<std::size_t>(std::min<Index>(threads_, pieces() - k)));
+      ready.resize(static_cast<std::size_t>(std::min(at_once, pieces() - k)));
       run_pieces(static_cast<Index>(ready.size()), threads_, [&](Index place) {
         const Matrix one = part(piece(begin + place));
         ready[static_cast<std::size_t>(place)] = Eigen::Map<const Vector>(one.data(), one.size());

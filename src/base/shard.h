@@ -52,7 +52,11 @@ class Shard {
   /// number of them.
   Vector sum_of_ranks(const Vector& local) const;
 
-  /// The sum over pieces for matrices. Some parts are made at a time, each by one thread.
+  /// So many parts of `size` numbers are made at a time, each by a thread of its own: as many as
+  /// there are threads, fewer where that would take more than 2 GiB.
+  Index parts_at_once(Index size) const;
+
+  /// The sum over pieces for matrices.
   Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part) const;
 
   /// The rows of the local pieces, each by itself, as `make` gives them. Products of matrices round

@@ -128,7 +128,7 @@ Calibration calibrate(const Matrix& scores, const std::vector<Index>& places, co
     if (biases == Biases::zero) slope.hold_biases();
     const double steepness = std::max(std::abs(slope.gradient[0] * v[0]),
                                       slope.gradient.tail(scores.cols()).cwiseAbs().maxCoeff());
-    if (!(steepness > 1e-6)) break;
+    if (!rows.shard.all(steepness > 1e-6)) break;
     const Vector direction = direction_of(slope, v[0]);
     double length = 1;
     const double before = value + Loss::penalty(v);
@@ -138,7 +138,8 @@ Calibration calibrate(const Matrix& scores, const std::vector<Index>& places, co
       const Vector next = v + length * direction;
       double next_value = 0;
       Matrix next_p = loss.probabilities(next, next_value);
-      if (!(next_value + Loss::penalty(next) <= before + 1e-4 * length * fall)) continue;
+      if (!rows.shard.all(next_value + Loss::penalty(next) <= before + 1e-4 * length * fall))
+        continue;
       v = next;
       value = next_value;
       p = std::move(next_p);

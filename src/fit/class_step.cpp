@@ -190,6 +190,16 @@ ClassStep::State ClassStep::state() const {
           explanation_.cautious, discrepancies_,  left_out_, reliability_};
 }
 
+bool ClassStep::fits(const State& state) const {
+  const Index k = problem_.class_count(), r = space_.rank();
+  const auto by_class = [&](const Matrix& rows) {
+    return rows.rows() == k && rows.cols() == r && rows.allFinite();
+  };
+  return by_class(state.explained) && (state.moved.size() == 0 || by_class(state.moved)) &&
+         state.steps.cols() == r && state.steps.rows() > 0 && state.steps.rows() % k == 0 &&
+         state.steps.allFinite() && state.discrepancies.size() == discrepancies_.size();
+}
+
 void ClassStep::restore(const State& state, MetricLearner& metric) {
   first_.reset();
   const Index k = problem_.class_count();
@@ -265,7 +275,8 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   fix_known(points.shares);
   // The source points of a class that has left the target, or nearly so, would draw others to it:
   // they weigh less where its share has fallen by more than half.
-  const Vector kept = (2 * shares_.shares.cwiseQuotient(problem_.shares).array()).min(1.0).max(1e-3);
+  const Vector kept =
+      (2 * shares_.shares.cwiseQuotient(problem_.shares).array()).min(1.0).max(1e-3);
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);

@@ -69,6 +69,9 @@ class ClassStep {
   };
   State state() const;
 
+  /// Whether a state has the shapes of this problem.
+  bool fits(const State& state) const;
+
   /// Goes on from there, in place of `explain`. `metric` has gone on already.
   void restore(const State& state, MetricLearner& metric);
 

@@ -53,21 +53,25 @@ Candidate class_means_candidate(const LabelledPoints& labelled) {
     scores.middleRows(some.begin, count) = squared_distances(
         labelled.points.middleRows(some.begin, count), candidate.classifier.points);
   });
+  Vector sums = Vector::Zero(scores.rows());  // added up one by one, as every rank does
+  std::vector<Index> alone;
   for (Index i = 0; i < scores.rows(); ++i) {
-    Index alone = -1;
+    alone.clear();
     for (Index k = 0; k < scores.cols(); ++k) {
       const double rest = totals[k] - shares(i, k);
-      if (rest > 1e-3)
+      if (rest > 1e-3 * shares(i, k)) {
         scores(i, k) *= std::pow(1 + shares(i, k) / rest, 2);
-      else
-        alone = k;
+      } else {
+        scores(i, k) = 0;
+        alone.push_back(k);
+      }
     }
-    if (alone < 0) continue;
-    scores(i, alone) = 0;
-    scores(i, alone) = 1.001 * scores.row(i).maxCoeff();
+    const double behind = 1.001 * scores.row(i).maxCoeff();
+    for (const Index k : alone) scores(i, k) = behind;
+    for (Index k = 0; k < scores.cols(); ++k) sums[i] += scores(i, k);
   }
   const double size =
-      rows.sum(scores.rowwise().mean()) / static_cast<double>(rows.total(scores.rows()));
+      rows.sum(sums) / static_cast<double>(rows.total(scores.rows()) * scores.cols());
   candidate.classifier.scale = size > 0 ? size : 1;
   const auto count = static_cast<Index>(labelled.places.size());
   candidate.left_out = scores.bottomRows(count) / -candidate.classifier.scale;
@@ -109,7 +113,7 @@ FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose pu
     next.classifier.missed = fit.missed;
     next.left_out = std::move(fit.left_out);
     const double loss = calibrate_candidate(next, labelled, weights, Biases::free, rows);
-    if (!(loss < smallest)) continue;
+    if (!rows.shard.all(loss < smallest)) continue;
     smallest = loss;
     best = std::move(next);
   }

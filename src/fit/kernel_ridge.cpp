@@ -101,7 +101,7 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
   gaussian(own, width_);
   own.diagonal().array() += jitter;
   KernelFit fit;
-  if (!linalg::cholesky(own, root)) return fit;
+  if (!rows_.shard.all(linalg::cholesky(own, root))) return fit;
   // Phi' W Phi, Phi' W T, and a column for |Phi|^2.
   bool stopped = false;
   Matrix sums = rows_.sum(n, size, size + classes + 1, [&](Rows some) {
@@ -125,7 +125,7 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
   normal.diagonal().array() += smoothing;
   const double all = static_cast<double>(rows_.total(n));
   fit.missed = std::max(0.0, 1 - sums.col(size + classes).sum() / all);
-  if (!linalg::cholesky(normal, lower)) return fit;
+  if (!rows_.shard.all(linalg::cholesky(normal, lower))) return fit;
   const Matrix right = sums.middleCols(size, classes);
   const Matrix beta = linalg::solve_lower(lower, linalg::solve_lower(lower, right), Op::transpose);
   fit.coefficients = linalg::solve_lower(root, beta, Op::transpose);

@@ -301,7 +301,14 @@ void Session::fit(const Options& asked, const Run& run) {
     file.emplace(run.checkpoint,
                  fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
                              options));
-    all_.agree([&] { resumed = file->load(); });
+    all_.agree([&] {
+      resumed = file->load();
+      if (resumed && !fits(*resumed))
+        throw Error({.field = "checkpoint",
+                     .value = run.checkpoint.path + ":",
+                     .problem = "it is damaged: its arrays do not have the sizes of this problem",
+                     .remedy = "remove it, or name another file"});
+    });
     if (all_.any(resumed.has_value()) != all_.all(resumed.has_value()))
       throw Error({.field = "checkpoint",
                    .value = run.checkpoint.path + ":",
@@ -337,6 +344,17 @@ void Session::fit(const Options& asked, const Run& run) {
     has_fit_ = false;
     throw Error(learner_->singular());
   }
+}
+
+// A state before the first step has a moment, and no classes yet.
+bool Session::fits(const RunState& state) const {
+  const Index r = space_->rank();
+  const auto square = [&](const Matrix& a) {
+    return a.size() == 0 || (a.rows() == r && a.cols() == r && a.allFinite());
+  };
+  if (!square(state.moment) || !square(state.learner.used)) return false;
+  if (!state.classes) return !classes_;
+  return classes_ && classes_->fits(*state.classes);
 }
 
 void Session::require_fit() const {

@@ -49,6 +49,7 @@ class Session {
   ClassModel class_model() const;
   void use_planner(const Options& options);
   Matrix first_moment(const Options& options, const Model* start, Vector& g) const;
+  bool fits(const RunState& state) const;
 
   Shard all_;            // of the source points, those of weight zero included
   Model shared_;         // what every model of the session has in common

@@ -46,6 +46,14 @@ Result adapt_by(int ranks, const Data& given) {
   return whole;
 }
 
+void expect_same_classifier(const Classifier& a, const Classifier& b, int ranks) {
+  EXPECT_EQ(a.width, b.width) << ranks;
+  EXPECT_EQ(a.scale, b.scale) << ranks;
+  EXPECT_EQ(a.temperature, b.temperature) << ranks;
+  EXPECT_EQ(a.points, b.points) << ranks;
+  EXPECT_EQ(a.coefficients, b.coefficients) << ranks;
+}
+
 void expect_same_classes(const Data& given) {
   const Result one = adapt_by(1, given);
   ASSERT_TRUE(one.model.classes);
@@ -57,7 +65,8 @@ void expect_same_classes(const Data& given) {
     EXPECT_EQ(several.model.classes->shares, one.model.classes->shares) << ranks;
     EXPECT_EQ(several.model.classes->moves, one.model.classes->moves) << ranks;
     EXPECT_EQ(several.model.classes->reliability, one.model.classes->reliability) << ranks;
-    EXPECT_EQ(several.model.classes->head.coefficients, one.model.classes->head.coefficients);
+    expect_same_classifier(several.model.classes->head, one.model.classes->head, ranks);
+    expect_same_classifier(several.model.classes->opinion, one.model.classes->opinion, ranks);
     EXPECT_EQ(several.labels, one.labels) << ranks;
     EXPECT_EQ(several.neighbours, one.neighbours) << ranks;
   }
@@ -70,6 +79,27 @@ void expect_same_classes(const Data& given) {
 
 TEST(RanksClassAware, AnyNumberOfRanksGivesTheSameBits) {
   expect_same_classes(classes(203, 151, 7, 3));
+}
+
+TEST(RanksClassAware, SeveralThreadsOnEachRank) {
+  Data given = classes(300, 151, 5, 3);
+  const Result one = adapt_by(1, given);
+  given.options.resources.threads = 3;
+  const Result several = adapt_by(2, given);
+  EXPECT_EQ(several.model.f, one.model.f);
+  EXPECT_EQ(several.model.g, one.model.g);
+  expect_same_classifier(several.model.classes->head, one.model.classes->head, 2);
+}
+
+// Kernels that are far too wide tell nothing apart: class means are the better classifier.
+TEST(RanksClassAware, ClassMeans) {
+  Data given = classes(203, 151, 7, 5);
+  given.options.classes.kernel_width = 1000;
+  given.options.classes.smoothing = 100;
+  const Model alone = fit(given.problem, given.options);
+  ASSERT_EQ(alone.classes->opinion.width, 0);
+  ASSERT_EQ(alone.classes->head.width, 0);
+  expect_same_classes(given);
 }
 
 TEST(RanksClassAware, Landmarks) {
@@ -132,6 +162,21 @@ TEST(RanksClassAware, OneRankThatStopsStopsAll) {
     EXPECT_EQ(model.status.outcome, Outcome::stopped);
     EXPECT_EQ(model.history.size(), 2U);
     EXPECT_EQ(predict(model, given.problem.target.points, {}).size(), 60);
+  });
+}
+
+// The callback is heard ten times a second, so how far they come differs; that all return does not.
+TEST(RanksClassAware, OneRankThatStopsBetweenTheClassifiersStopsAll) {
+  Data given = classes(2000, 1500, 10, 5);
+  given.options.classes.landmarks = 700;
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Model model = fit(part_of(given.problem, *comm), options, [&](const Progress& progress) {
+      return comm->rank() != 1 || progress.record != nullptr;
+    });
+    EXPECT_EQ(model.status.outcome, Outcome::stopped);
+    EXPECT_EQ(predict(model, given.problem.target.points, {}).size(), 1500);
   });
 }
 
