@@ -82,6 +82,10 @@ struct REMBLAI_LOCAL Transport::State {
   Kernel::Sums sums;
 
   void use(GroundCost next);
+  GroundCost released() {  // the cost at hand, which is not needed any more
+    has_plan = has_cost = false;
+    return std::move(cost);
+  }
 };
 
 Transport::Transport(Vector p, Vector q, const Resources& resources)
@@ -145,7 +149,7 @@ void Transport::set_source_weights(Vector p) {
 
 void Transport::set_points(const Matrix& x, const Matrix& z) {
   state_->shard.agree([&] { require_points(x, z, state_->shard); });
-  state_->use(GroundCost::between_points(x, z, state_->shard));
+  state_->use(GroundCost::between_points(x, z, state_->shard, state_->released()));
 }
 
 void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
@@ -161,7 +165,7 @@ void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
     require_finite(left, "terms");
     require_finite(right, "terms");
   });
-  GroundCost cost = GroundCost::between_points(x, z, state_->shard);
+  GroundCost cost = GroundCost::between_points(x, z, state_->shard, state_->released());
   cost.add_terms(left, right);
   state_->use(std::move(cost));
 }
@@ -218,7 +222,7 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
       find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source, lambda, s.shard),
                       rule(s.q, options.relax_target, lambda, {}), lambda, options, s.potentials);
   s.sums = std::move(solved.sums);
-  s.has_plan = true;
+  s.has_plan = solved.has_plan;
   return solved.result;
 }
 

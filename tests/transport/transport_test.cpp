@@ -547,5 +547,21 @@ TEST(TransportSlow, MnistPixelsAtTenThousand) {
   EXPECT_LE(result.gap, 1e-5 * largest.maxCoeff());
 }
 
+// A pass over rows that are made takes long here; nobody waits for its end.
+TEST(Transport, AStopDoesNotWaitForALongPass) {
+  const Index n = 60000;
+  Transport transport(Vector::Constant(n, 1.0 / n), Vector::Constant(n, 1.0 / n),
+                      {.threads = 1, .memory = 1e-3, .device = Device::cpu});
+  transport.set_points(test::random_matrix(n, 2, 1), test::random_matrix(n, 2, 2));
+  TransportOptions options;
+  options.keep_going = [](int, double) { return false; };
+  const TransportResult result = transport.solve(1, options);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_FALSE(result.converged);
+  EXPECT_TRUE(std::isnan(result.target_error));
+  EXPECT_TRUE(transport.f().allFinite() && transport.g().allFinite());
+  EXPECT_THROW(transport.plan_times(Matrix::Ones(n, 1)), Error);
+}
+
 }  // namespace
 }  // namespace remblai

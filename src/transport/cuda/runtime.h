@@ -45,6 +45,24 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
+/// Calls within its scope go to one GPU.
+class OnGpu {
+ public:
+  explicit OnGpu(int gpu) {
+    check(cudaGetDevice(&before_), "its number");
+    if (gpu != before_) check(cudaSetDevice(gpu), "to be used");
+  }
+  ~OnGpu() {
+    int now = before_;
+    if (cudaGetDevice(&now) != cudaSuccess || now != before_) cudaSetDevice(before_);
+  }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 /// cuBLAS, loaded when it is first needed, so that a program that was built with CUDA starts on a
 /// machine without it.
 class Blas {
