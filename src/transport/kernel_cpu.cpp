@@ -34,13 +34,6 @@ void by_fours(Rows rows, Body&& body) {
   for (; i < rows.end; ++i) body(i, 1);
 }
 
-// body(part) for the rows, `most` at a time.
-template <class Body>
-void for_parts(Rows rows, Index most, Body&& body) {
-  for (Index begin = rows.begin; begin < rows.end; begin += most)
-    body(Rows{begin, std::min(begin + most, rows.end)});
-}
-
 template <class T>
 class CpuKernel final : public Kernel {
  public:

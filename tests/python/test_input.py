@@ -110,6 +110,7 @@ class LikeNumba:
 
     def __init__(self, values):
         self._values = values
+        self.shape, self.dtype = values.shape, values.dtype
 
     def copy_to_host(self):
         return self._values
@@ -124,8 +125,9 @@ class LikeJax(OnGpu):
 def test_arrays_on_a_gpu_are_copied(kind):
     fitted = GroundMetricTransport().fit(Xs=kind(Xs), ys=kind(ys), Xt=kind(Xt))
     np.testing.assert_array_equal(fitted.transform(Xs=kind(Xs)), EXPECTED)
-    model = remblai.fit(kind(Xs), kind(Xt), source_weights=kind(np.ones(len(Xs))))
-    np.testing.assert_array_equal(model.f, remblai.fit(Xs, Xt).f)
+    weights = kind(np.ones(len(Xs)))
+    model = remblai.fit(Xs=kind(Xs), Xt=kind(Xt), source_weights=weights)
+    np.testing.assert_array_equal(model.f, remblai.fit(Xs=Xs, Xt=Xt).f)
     cost = np.add.outer(np.arange(4.0), np.arange(5.0)) ** 2
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     plan = remblai.transport(kind(cost), kind(weights), lambda_=1.0).plan
