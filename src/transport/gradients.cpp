@@ -23,20 +23,19 @@ class ProcessorGradients final : public Gradients {
     return first;
   }
 
-  double curvature() override {
+  std::optional<Residual> step(double product) override {
     const Vector sums =
         kernel_.fused(hessian_.b.cwiseProduct(direction_), RowRule::weigh(hessian_.weights));
-    product_ = hessian_.diagonal.cwiseProduct(direction_) - hessian_.b.cwiseProduct(sums);
-    return direction_.dot(product_);
-  }
-
-  Residual advance(double length) override {
+    const Vector image = hessian_.diagonal.cwiseProduct(direction_) - hessian_.b.cwiseProduct(sums);
+    const double curvature = direction_.dot(image);
+    if (!(curvature > 0)) return std::nullopt;
+    const double length = product / curvature;
     x_ += length * direction_;
-    residual_ -= length * product_;
-    return precondition();
+    residual_ -= length * image;
+    const Residual next = precondition();
+    direction_ = z_ + (next.product / product) * direction_;
+    return next;
   }
-
-  void turn(double share) override { direction_ = z_ + share * direction_; }
 
   void take(Vector& x, Vector& r) override {
     x = x_;
@@ -53,7 +52,7 @@ class ProcessorGradients final : public Gradients {
   const Kernel& kernel_;
   const Hessian& hessian_;
   const Vector* root_;
-  Vector jacobi_, x_, residual_, z_, direction_, product_;
+  Vector jacobi_, x_, residual_, z_, direction_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "remblai/types.h"
 
@@ -14,10 +15,11 @@ class Kernel;
 /// diag(weights) K diag(b).
 struct Hessian {
   Vector diagonal, weights, b;
+  bool singular = false;  ///< with the null vector 1, as between two exact sides
 };
 
-/// For H x = r with the residual r, the preconditioned residual z and the direction d. Every verb
-/// is one step of the method; the method itself is in `Newton`.
+/// For H x = r with the residual r, the preconditioned residual z and the direction d. The choice
+/// of H and of its preconditioner, and the end of the iteration, are with `Newton`.
 class Gradients {
  public:
   virtual ~Gradients() = default;
@@ -27,11 +29,16 @@ class Gradients {
     double norm = 0;     ///< |r|_1
   };
 
-  virtual Residual begin() = 0;                 ///< z from r, and d = z
-  virtual double curvature() = 0;               ///< d . H d, in one pass over the kernel
-  virtual Residual advance(double length) = 0;  ///< x += length d, r -= length H d, z from r
-  virtual void turn(double share) = 0;          ///< d = z + share d
-  virtual void take(Vector& x, Vector& r) = 0;  ///< what was reached
+  /// z from r, and d = z.
+  virtual Residual begin() = 0;
+
+  /// One iteration, in one pass over the kernel: x += t d and r -= t H d with t = product/(d . H
+  /// d), z from r, and d = z + (r . z/product) d. `product` is that of the residual before. Nothing
+  /// is returned, and x and r stay, where d . H d is not positive.
+  virtual std::optional<Residual> step(double product) = 0;
+
+  /// What was reached.
+  virtual void take(Vector& x, Vector& r) = 0;
 };
 
 /// On the processor, with any kernel. `root` is null for the diagonal of H as a preconditioner;

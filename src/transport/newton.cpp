@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace remblai {
@@ -51,7 +52,7 @@ Vector Newton::direction(const Scaling& scaling, double error, double tolerance,
   Hessian hessian{
       sums + lambda * columns_.curvature() * wanted,
       rows_.power(lambda) * scaling.a().cwiseAbs2().cwiseQuotient(scaling.wanted_rows()),
-      scaling.b()};
+      scaling.b(), rows_.is_exact() && columns_.is_exact()};
   if (!columns_.is_exact())  // a column that has vanished is left where it is
     hessian.diagonal = hessian.diagonal.cwiseMax(1e-30 * hessian.diagonal.maxCoeff());
   if (!rows_.is_exact())  // a row that has vanished, 0/0 here, does not count
@@ -83,9 +84,8 @@ Vector Newton::direction(const Scaling& scaling, double error, double tolerance,
 bool Newton::factorise(const Hessian& hessian) {
   stale_ = false;
   root_ = hessian.diagonal.cwiseSqrt();
-  const bool singular = rows_.is_exact() && columns_.is_exact();
   factored_ = kernel_.factorise(hessian.weights.cwiseSqrt(), hessian.b.cwiseQuotient(root_),
-                                singular ? Vector(root_ / root_.norm()) : Vector());
+                                hessian.singular ? Vector(root_ / root_.norm()) : Vector());
   unfactorable_ = !factored_;
   return factored_;
 }
@@ -100,11 +100,9 @@ bool Newton::solve(const Hessian& hessian, double enough, int most, Vector& x,
     Gradients::Residual now = vectors->begin();
     for (int k = 0; k < most; ++k) {
       if (now.norm <= enough || !keep_going_()) return true;
-      const double curvature = vectors->curvature();
-      if (!(curvature > 0)) return true;
-      const Gradients::Residual next = vectors->advance(now.product / curvature);
-      vectors->turn(next.product / now.product);
-      now = next;
+      const std::optional<Gradients::Residual> next = vectors->step(now.product);
+      if (!next) return true;
+      now = *next;
     }
     return now.norm <= enough;
   };

@@ -215,6 +215,14 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
                  .value = fmt::format("{}", options.max_passes),
                  .problem = "is less than 1",
                  .remedy = "give 1 or more"});
+  // Floats hold a cost to some 1e-8 of the largest. Far beyond that nothing of the others is left.
+  constexpr double most = 1e14;
+  if (s.resources.precision == Precision::float32 && !(s.cost.range() <= most * lambda))
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{:.1e}", lambda),
+                 .problem = fmt::format("is too small for float beside costs that differ by {:.1e}",
+                                        s.cost.range()),
+                 .remedy = "give the $precision double, or a larger $lambda"});
   const linalg::Threads scope(s.resources.threads);
   if (s.start.size() > 0) s.potentials.g = std::exchange(s.start, {});
   s.has_plan = false;  // until this solve has one, whatever a callback throws

@@ -563,5 +563,24 @@ TEST(Transport, AStopDoesNotWaitForALongPass) {
   EXPECT_THROW(transport.plan_times(Matrix::Ones(n, 1)), Error);
 }
 
+// Floats would hold nothing of the costs beside the largest. In double a pair may be forbidden by a
+// cost beyond all others.
+TEST(Transport, ALambdaThatFloatsCannotResolveIsRefused) {
+  Matrix cost = test::random_matrix(20, 30, 3).cwiseAbs();
+  cost(3, 4) = 1e20;
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Transport transport(test::random_weights(20, 1), test::random_weights(30, 2),
+                        {.threads = 1, .precision = precision});
+    transport.set_cost(cost);
+    if (precision == Precision::float64) {
+      EXPECT_TRUE(transport.solve(1, {}).converged);
+      EXPECT_EQ(transport.plan()(3, 4), 0);
+      continue;
+    }
+    const std::string message = test::message_of([&] { transport.solve(1, {}); });
+    EXPECT_TRUE(test::contains(message, "too small for float")) << message;
+  }
+}
+
 }  // namespace
 }  // namespace remblai

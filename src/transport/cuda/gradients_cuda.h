@@ -1,4 +1,4 @@
-// Conjugate gradients with vectors on a GPU: two numbers come back from every step.
+// Conjugate gradients with vectors on a GPU: three numbers come back from every step.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@ namespace remblai::cuda {
 struct GradientBuffers {
   Buffer<double> vectors;
   Buffer<unsigned> ticket;
+  PinnedNumbers told;
 
   /// Numbers that it holds for vectors of n entries.
   static std::int64_t size(std::int64_t n) { return count * n + gradient_partials() + 2; }
@@ -24,28 +25,30 @@ struct GradientBuffers {
 /// Calls are for the GPU that was current when it was made.
 class CudaGradients final : public Gradients {
  public:
-  /// `multiply` asks for the product of S with the vector at `scaled`, to be left at `product`; see
-  /// GradientRoom. When this is called, `product` holds the diagonal of S.
-  CudaGradients(Channel& channel, GradientBuffers& buffers, double* scaled, double* product,
-                cudaStream_t stream, std::function<void()> multiply);
+  /// What the GPU is asked for: the product of S with the vector at `scaled`, or the diagonal of S.
+  enum class Ask { product, squares };
 
-  void start(const Vector& diagonal, const Vector& right, const Vector& x, const Vector& residual);
+  /// `multiply` asks for it, to be left at `product`; see GradientRoom.
+  CudaGradients(Channel& channel, GradientBuffers& buffers, double* scaled, double* product,
+                cudaStream_t stream, std::function<void(Ask)> multiply);
+
+  /// `diagonal` is null where H has the null vector 1: then it follows from S.
+  void start(const Vector* diagonal, const Vector& right, const Vector& x, const Vector& residual);
 
   Residual begin() override;
-  double curvature() override;
-  Residual advance(double length) override;
-  void turn(double share) override;
+  std::optional<Residual> step(double product) override;
   void take(Vector& x, Vector& r) override;
 
  private:
-  Residual fetched();
+  Residual told();
 
   Channel& channel_;
   GradientBuffers& buffers_;
   GradientRoom room_;
   cudaStream_t stream_;
   int gpu_ = 0;
-  std::function<void()> multiply_;
+  double call_ = 0;  // number of the last one
+  std::function<void(Ask)> multiply_;
 };
 
 }  // namespace remblai::cuda

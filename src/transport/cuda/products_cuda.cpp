@@ -37,8 +37,10 @@ Vector CudaKernel<T>::squares_transpose_times(const Vector& w) const {
 template <class T>
 Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root) const {
   if constexpr (is_double) {
+    if (!hessian.singular || n() > most_columns_in_double(room(0)) || !(root.minCoeff() > 0))
+      return {};
     const Tile<float> to = storage_->rounded();
-    if (!to.kernel || !(root.minCoeff() > 0)) return {};
+    if (!to.kernel) return {};
     keep(hessian.weights.cwiseSqrt(), weights_);
     send(hessian.b.cwiseQuotient(root), x_);
     round(storage_->tile(0, m()), weights_.there.data(), x_.data(), to, stream_);
@@ -47,35 +49,35 @@ Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root) c
   return {};
 }
 
-// A direction needs few digits, so a kernel in double is rounded for it: H = diag(root) (I - M'M)
-// diag(root) then, with root^2 the diagonal.
+// Between two exact sides H is a Laplacian: the row sums of a matrix of entries of 0 or more on the
+// diagonal, less that matrix. Entries may be rounded to float then without harm, as long as the
+// diagonal has their own sums: no eigenvalue changes by more than a few millionths of itself. So a
+// kernel in double is read as M in float: H = diag(root) (diag(M'M root / root) - M'M) diag(root).
 template <class T>
 std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, const Vector& x,
                                                     const Vector& residual, const Vector*) const {
   const OnGpu scope(gpu_);
-  ++counts_.products;
   const Vector root = hessian.diagonal.cwiseSqrt();
-  const Tile<float> m_float = rounded(hessian, root);
-  const bool short_ = m_float.kernel != nullptr;
-  RowWork squares = row_work(RowWork::given, short_ ? nullptr : &hessian.weights);
-  squares.squares = true;
-  RowWork work = squares;
-  work.kind = RowWork::weigh;
-  work.squares = false;
-  const auto multiply = [=, this](const RowWork& rule) {
+  const Tile<float> narrow = rounded(hessian, root);
+  const bool narrowed = narrow.kernel != nullptr;
+  const RowWork weighed = row_work(RowWork::weigh, narrowed ? nullptr : &hessian.weights);
+  const auto multiply = [=, this](CudaGradients::Ask ask) {
     const OnGpu there(gpu_);
-    if (short_)
-      cuda::sweep<float>(m_float, x_.data(), rule, room(0), sums_.data(), false, stream_);
-    else
-      sweep_all(rule);
+    RowWork work = weighed;
+    const bool squares = ask == CudaGradients::Ask::squares;
+    ++(squares ? counts_.products : counts_.fused);
+    if (squares) {
+      work.kind = RowWork::given;
+      work.squares = true;
+    }
+    if (!narrowed)
+      sweep_all(work);
+    else if (!sweep_in_double(narrow, x_.data(), work, room(0), sums_.data(), stream_))
+      check(cudaErrorLaunchOutOfResources, "a product with a rounded matrix");
   };
-  multiply(squares);
   auto vectors = std::make_unique<CudaGradients>(channel_, gradients_, x_.data(), sums_.data(),
-                                                 stream_, [=, this] {
-                                                   ++counts_.fused;
-                                                   multiply(work);
-                                                 });
-  vectors->start(hessian.diagonal, short_ ? root : hessian.b, x, residual);
+                                                 stream_, multiply);
+  vectors->start(narrowed ? nullptr : &hessian.diagonal, narrowed ? root : hessian.b, x, residual);
   return vectors;
 }
 

@@ -31,7 +31,8 @@ __device__ void wait_for_copies() {
 // need no barrier: as soon as a piece of a row is added up, a row behind takes its place. In a
 // cluster, where that is slower, whole rows are asked for at a time. There row t is multiplied
 // while row t - 1, whose product has come from the other blocks by then, is added to the columns.
-template <class T, int pieces, int stages, int together, bool clustered>
+// Products and sums are made in numbers of the type `Sum`.
+template <class T, class Sum, int pieces, int stages, int together, bool clustered>
 __global__ void __launch_bounds__(threads, 1)
     one_pass(Tile<T> tile, const double* x, RowWork work, double* partial, double* products) {
   constexpr int width = pieces * lane<T>;
@@ -72,12 +73,12 @@ __global__ void __launch_bounds__(threads, 1)
   wait_for_last_kernel();
   let_next_kernel_begin();
   for (int t = 0; t < ahead; ++t) load(t);
-  T factors[width], sums[width];
+  Sum factors[width], sums[width];
 #pragma unroll
   for (int p = 0; p < pieces; ++p)
     for (int l = 0; l < lane<T>; ++l) {
       const int j = column(p) + l;
-      factors[p * lane<T> + l] = j < columns ? static_cast<T>(x[j]) : T(0);
+      factors[p * lane<T> + l] = j < columns ? static_cast<Sum>(x[j]) : Sum(0);
       sums[p * lane<T> + l] = 0;
       if (column(p) >= stride)  // no row has anything for it
         for (int s = 0; s < stages; ++s) place(s, p)[l] = 0;
@@ -86,11 +87,11 @@ __global__ void __launch_bounds__(threads, 1)
   const auto weight_of = [&](int t) { return t < count ? weight_of_row(work, row_of(t)) : 0.0; };
   const auto shift_of = [&](int t) { return t < count ? shift_of_row(work, row_of(t)) : 0.0; };
   const auto product = [&](int t) {
-    T dot = 0;
+    Sum dot = 0;
 #pragma unroll
     for (int p = 0; p < pieces; ++p) {
       const T* k = place(t % stages, p);
-      for (int l = 0; l < lane<T>; ++l) dot += k[l] * factors[p * lane<T> + l];
+      for (int l = 0; l < lane<T>; ++l) dot += static_cast<Sum>(k[l]) * factors[p * lane<T> + l];
     }
     return static_cast<double>(warp_sum(dot));
   };
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(threads, 1)
   };
   const auto add = [&](int t, double dot, double row_weight, double row_shift) {
     if (rank == 0 && threadIdx.x == 0) products[row_of(t)] = dot;
-    const T y = finish_row<T>(work, row_weight, row_shift, dot);
+    const Sum y = finish_row<Sum>(work, row_weight, row_shift, dot);
 #pragma unroll
     for (int p = 0; p < pieces; ++p) {
       T k[lane<T>];
@@ -118,9 +119,9 @@ __global__ void __launch_bounds__(threads, 1)
       asm volatile("" ::: "memory");
       if constexpr (!clustered) load_piece(t + stages, p);  // nobody else reads this place
       for (int l = 0; l < lane<T>; ++l)
-        sums[p * lane<T> + l] += y * (work.squares ? k[l] * k[l] : k[l]);
+        sums[p * lane<T> + l] += y * static_cast<Sum>(work.squares ? k[l] * k[l] : k[l]);
     }
-    if (sizeof(T) < sizeof(double) && (t + 1) % rows_in_float == 0) flush();
+    if (sizeof(Sum) < sizeof(double) && (t + 1) % rows_in_float == 0) flush();
   };
 
   if constexpr (clustered) {
@@ -207,10 +208,10 @@ int groups_at_once(const Function& kernel, cudaLaunchConfig_t launch, int blocks
 }
 
 // Each row is split over so many blocks. False where the GPU has too little shared memory for it.
-template <class T, int pieces, int stages, int together, bool clustered>
+template <class T, class Sum, int pieces, int stages, int together, bool clustered>
 bool run_one_pass(const Call<T>& call, int blocks) {
   const Tile<T>& tile = call.tile;
-  const auto kernel = one_pass<T, pieces, stages, together, clustered>;
+  const auto kernel = one_pass<T, Sum, pieces, stages, together, clustered>;
   cudaLaunchConfig_t launch = {};
   cudaLaunchAttribute attributes[2] = {};
   launch.blockDim = threads;
@@ -246,7 +247,7 @@ bool run_one_pass(const Call<T>& call, int blocks) {
 bool clusters_work() {
   cudaFuncAttributes attributes{};
   const bool known =
-      cudaFuncGetAttributes(&attributes, one_pass<float, 5, 5, 1, true>) == cudaSuccess;
+      cudaFuncGetAttributes(&attributes, one_pass<float, float, 5, 5, 1, true>) == cudaSuccess;
   return known && attributes.binaryVersion >= 90 && attributes.ptxVersion >= 90;
 }
 
@@ -260,22 +261,43 @@ void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const Swee
   const Call<T> call{tile, x, work, room, sums, add, stream};
   const std::int64_t piece = threads * lane<T>;  // columns that each thread takes 16 bytes of
   const auto within = [&](int pieces) { return tile.stride <= pieces * piece; };
-  if (within(2) && run_one_pass<T, 2, 8, 4, false>(call, 1)) return;
-  if (within(4) && run_one_pass<T, 4, 6, 2, false>(call, 1)) return;
-  if (within(5) && run_one_pass<T, 5, 5, 2, false>(call, 1)) return;
-  if (within(6) && run_one_pass<T, 6, 4, 1, false>(call, 1)) return;
-  if (within(8) && run_one_pass<T, 8, 3, 1, false>(call, 1)) return;
-  if (within(10) && run_one_pass<T, 10, 2, 1, false>(call, 1)) return;
+  if (within(2) && run_one_pass<T, T, 2, 8, 4, false>(call, 1)) return;
+  if (within(4) && run_one_pass<T, T, 4, 6, 2, false>(call, 1)) return;
+  if (within(5) && run_one_pass<T, T, 5, 5, 2, false>(call, 1)) return;
+  if (within(6) && run_one_pass<T, T, 6, 4, 1, false>(call, 1)) return;
+  if (within(8) && run_one_pass<T, T, 8, 3, 1, false>(call, 1)) return;
+  if (within(10) && run_one_pass<T, T, 10, 2, 1, false>(call, 1)) return;
   for (const int blocks : {2, 4, most_blocks_in_cluster}) {
     if (!room.clusters || within(10)) break;
-    if (within(5 * blocks) && run_one_pass<T, 5, 5, 1, true>(call, blocks)) return;
-    if (within(6 * blocks) && run_one_pass<T, 6, 4, 1, true>(call, blocks)) return;
-    if (within(7 * blocks) && run_one_pass<T, 7, 4, 1, true>(call, blocks)) return;
-    if (within(8 * blocks) && run_one_pass<T, 8, 3, 1, true>(call, blocks)) return;
+    if (within(5 * blocks) && run_one_pass<T, T, 5, 5, 1, true>(call, blocks)) return;
+    if (within(6 * blocks) && run_one_pass<T, T, 6, 4, 1, true>(call, blocks)) return;
+    if (within(7 * blocks) && run_one_pass<T, T, 7, 4, 1, true>(call, blocks)) return;
+    if (within(8 * blocks) && run_one_pass<T, T, 8, 3, 1, true>(call, blocks)) return;
   }
   cudaGetLastError();  // of a question above that was answered by no
   multiply(call);
   run_second_pass(call);
+}
+
+std::int64_t most_columns_in_double(const SweepRoom& room) {
+  return std::int64_t{5} * threads * lane<float> * (room.clusters ? most_blocks_in_cluster : 1);
+}
+
+bool sweep_in_double(const Tile<float>& tile, const double* x, const RowWork& work,
+                     const SweepRoom& room, double* sums, Stream stream) {
+  const Call<float> call{tile, x, work, room, sums, false, stream};
+  const auto within = [&](int pieces) {
+    return tile.stride <= std::int64_t{pieces} * threads * lane<float>;
+  };
+  if (within(2) && run_one_pass<float, double, 2, 8, 4, false>(call, 1)) return true;
+  if (within(4) && run_one_pass<float, double, 4, 6, 2, false>(call, 1)) return true;
+  if (within(5) && run_one_pass<float, double, 5, 5, 2, false>(call, 1)) return true;
+  for (const int blocks : {2, 4, most_blocks_in_cluster})
+    if (room.clusters && within(5 * blocks) &&
+        run_one_pass<float, double, 5, 5, 1, true>(call, blocks))
+      return true;
+  cudaGetLastError();  // of a question above that was answered by no
+  return false;
 }
 
 template <class T>

@@ -49,6 +49,12 @@ template <class T>
 void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
            double* sums, bool add, Stream stream);
 
+/// The same for entries in float with products and sums in double, up to so many columns; false
+/// where the GPU cannot.
+bool sweep_in_double(const Tile<float>& tile, const double* x, const RowWork& work,
+                     const SweepRoom& room, double* sums, Stream stream);
+std::int64_t most_columns_in_double(const SweepRoom& room);
+
 /// The same where `room.products` holds K x already: K is read once.
 template <class T>
 void add_up(const Tile<T>& tile, const RowWork& work, const SweepRoom& room, double* sums, bool add,

@@ -20,24 +20,25 @@ struct GradientRoom {
   double* scaled = nullptr;     ///< right times d: S is to be multiplied with it
   double* product = nullptr;    ///< S times that, and then H d
   double* partial = nullptr;    ///< room for `gradient_partials` numbers
-  double* numbers = nullptr;    ///< two results
+  double* numbers = nullptr;    ///< on the GPU: d . H d, residual . z, |residual|_1
+  double* told = nullptr;       ///< the same in the processor's memory, then the number of a call
   unsigned* ticket = nullptr;   ///< 0 between calls
 };
 std::int64_t gradient_partials();
 
+/// diagonal = right S right: the row sums of diag(right) S diag(right), of which `product` holds S
+/// right. Then H has the null vector 1 to the rounding of doubles.
+void find_diagonal(const GradientRoom& room, double* diagonal, Stream stream);
+
 /// jacobi = max(diagonal - right^2 squares, 1e-6 diagonal), `squares` being the diagonal of S.
 void find_jacobi(const GradientRoom& room, const double* squares, double* jacobi, Stream stream);
 
-/// z and d from the residual, and `scaled`. numbers = {residual . z, |residual|_1}.
-void begin_gradients(const GradientRoom& room, Stream stream);
+/// z and d from the residual, and `scaled`. Tells what came of it, with the number of this call.
+void begin_gradients(const GradientRoom& room, double call, Stream stream);
 
-/// product = H d. numbers[0] = d . product.
-void find_curvature(const GradientRoom& room, Stream stream);
-
-/// x += length d, residual -= length product, and z. numbers as for `begin_gradients`.
-void advance_gradients(const GradientRoom& room, double length, Stream stream);
-
-/// d = z + share d, and `scaled`.
-void turn_gradients(const GradientRoom& room, double share, Stream stream);
+/// One iteration, from the product of S on: H d and d . H d; x, residual and z, unless that is not
+/// positive; then tells; then d and `scaled` for the next. `before` is residual . z of the last
+/// call.
+void step_gradients(const GradientRoom& room, double before, double call, Stream stream);
 
 }  // namespace remblai::cuda
