@@ -69,18 +69,18 @@ void measure(std::int64_t n, double bandwidth, int processors, int shared_memory
   double *columns = allocate<double>(n), *x = allocate<double>(n), *sums = allocate<double>(n),
          *weights = allocate<double>(n), *out = allocate<double>(n),
          *products = allocate<double>(n), *factors = allocate<double>(n),
-         *partial = allocate<double>(
-             std::max(partial_size(tile.stride, processors), partial_products(n)));
+         *partial =
+             allocate<double>(std::max(partial_size(tile.stride, processors), partial_products(n)));
   const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
   for (double* vector : {columns, x, weights})
     require(cudaMemcpy(vector, ones.data(), ones.size() * sizeof(double), cudaMemcpyHostToDevice));
   find_shifts<T>(tile, columns, 1, out, nullptr);
-  exponentials<T>(tile, columns, 1, out, x, products, partial, processors, nullptr);
+  exponentials<T>(tile, {columns, out, 1, 1}, x, products, nullptr, partial, processors, nullptr);
   RowWork work;
   work.kind = RowWork::meet_exact;
   work.weights = weights;
   work.out = out;
-  const SweepRoom room{partial, products, factors, processors, shared_memory, clusters_work()};
+  const SweepRoom room{partial, products, factors, 0, processors, shared_memory, clusters_work()};
   const float time = median([&] { sweep<T>(tile, x, work, room, sums, false, nullptr); });
   require(cudaGetLastError());
   const double read = static_cast<double>(n) * static_cast<double>(n) * sizeof(T) / time / 1e6;

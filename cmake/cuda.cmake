@@ -34,9 +34,12 @@ endif()
 
 if(REMBLAI_HAS_CUDA)
   # Their headers are nobody else's.
-  set(cuda_sources src/transport/cuda/devices.cpp src/transport/cuda/kernel_cuda.cpp
-                   src/transport/cuda/runtime.cpp src/transport/cuda/entries.cu
-                   src/transport/cuda/sweep.cu)
+  set(cuda_sources src/transport/cuda/channel.cpp src/transport/cuda/columns.cu
+                   src/transport/cuda/devices.cpp src/transport/cuda/entries.cu
+                   src/transport/cuda/gradients_cuda.cpp src/transport/cuda/kernel_cuda.cpp
+                   src/transport/cuda/products_cuda.cpp src/transport/cuda/runtime.cpp
+                   src/transport/cuda/storage.cpp
+                   src/transport/cuda/sweep.cu src/transport/cuda/vectors.cu)
   set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 else()
   set(cuda_sources src/transport/cuda/no_cuda.cpp)

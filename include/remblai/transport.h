@@ -60,7 +60,10 @@ struct TransportResult {
   PassCounts by_kind;
   int newton_steps = 0;
   bool converged = false;
-  bool stopped = false;  ///< by keep_going
+  /// By keep_going. Where rows are made in every pass and one takes long, it is stopped in the
+  /// middle: then there is no plan, the potentials are those of the last whole pass, and what would
+  /// have to be measured on the plan is NaN.
+  bool stopped = false;
 
   /// The value that is minimised, for the plan G of the potentials.
   double objective(double lambda) const { return cost - lambda * entropy + relaxation; }

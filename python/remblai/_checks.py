@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d
 
 from . import _core
+from ._arrays import on_processor
 
 Float = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -57,6 +58,7 @@ def points(
     array. There are at `least` so many."""
     if values is None:
         raise ValueError(f"{name}: no points given; pass {name}=")
+    values = on_processor(values)
     require_numbers(values, name)
     return check_array(
         values, dtype=[np.float64, np.float32], input_name=name, copy=copy, ensure_min_samples=least
@@ -98,6 +100,7 @@ def _holds(array: NDArray[Any], kinds: tuple[type, ...]) -> bool:
 
 def numbers(values: ArrayLike, name: str, *, finite: bool = True) -> Float:
     """float64 of any shape."""
+    values = on_processor(values)
     require_numbers(values, name)
     return check_array(
         values, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0,
@@ -165,6 +168,7 @@ def agreed(comm: Any, check: Callable[[], Any]) -> Any:
 def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
     if values is None:
         return None
+    values = on_processor(values)
     require_numbers(values, name)
     checked = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
     checked = np.ascontiguousarray(column_or_1d(checked))
@@ -175,7 +179,9 @@ def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
 
 def shares(values: ArrayLike, name: str) -> Float:
     """One number a class, as the one row that the compiled module reads."""
-    checked = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+    checked = check_array(
+        on_processor(values), dtype=np.float64, ensure_2d=False, input_name=name
+    )
     if checked.ndim != 1:
         raise ValueError(f"{name}: an array of shape {checked.shape}; give one number a class")
     return np.ascontiguousarray(checked[None, :])
@@ -225,7 +231,7 @@ def source_labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np
 def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
     """One entry a point, of any type."""
     require_unmasked(values, name)
-    given = np.asarray(values)
+    given = np.asarray(on_processor(values))
     if given.ndim != 1:
         given = column_or_1d(given)
     if len(given) != count:

@@ -58,13 +58,34 @@ CBLAS_TRANSPOSE flag(Op op) {
   return op == Op::none ? CblasNoTrans : CblasTrans;
 }
 
-/// op(A) op(A)', n x n with k terms an entry.
+/// The lower triangle of C becomes that of C + op(A) op(A)', n x n with k terms an entry.
+void add_symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k, Matrix& c) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 1.0,
+              c.data(), stride(n));
+}
+
 Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
   Matrix c = Matrix::Zero(n, n);
-  cblas_dsyrk(CblasRowMajor, CblasLower, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 0.0,
-              c.data(), stride(n));
+  add_symmetric_product(a, op, n, k, c);
   c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
   return c;
+}
+
+/// body(first row, some rows) for blocks of a matrix that `fill` makes. A block stays in a cache
+/// and is enough work for one call of BLAS.
+template <class Body>
+void for_made_blocks(Index rows, Index columns, const FillRows& fill, Body&& body) {
+  constexpr Index numbers = Index{1} << 20;
+  const Index most = std::max<Index>(64, numbers / std::max<Index>(1, columns));
+  Matrix block;
+  for (Index first = 0; first < rows; first += most) {
+    block.resize(std::min(most, rows - first), columns);
+    for_rows(block.rows(), columns, [&](Index, Rows part) {
+      fill({first + part.begin, first + part.end},
+           block.middleRows(part.begin, part.end - part.begin));
+    });
+    body(first, block);
+  }
 }
 
 bool usable(const Matrix& a) {
@@ -129,6 +150,23 @@ int current_threads() {
   return openblas_get_num_threads();
 }
 
+void for_rows(Index rows, Index width, const std::function<void(Index, Rows)>& body) {
+  constexpr double few = 100000;  // numbers that one thread is through with before others wake up
+  const bool alone = static_cast<double>(rows) * static_cast<double>(width) < few;
+  const Index pieces = piece_count(rows);
+  run_pieces(pieces, alone ? 1 : current_threads(),
+             [&](Index k) { body(k, piece(rows, pieces, k)); });
+}
+
+Matrix copy_of(const MatrixView& a) {
+  Matrix copy(a.rows(), a.cols());
+  for_rows(a.rows(), a.cols(), [&](Index, Rows rows) {
+    const Index count = rows.end - rows.begin;
+    copy.middleRows(rows.begin, count) = a.middleRows(rows.begin, count);
+  });
+  return copy;
+}
+
 void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta,
           Matrix& c) {
   const Index rows = op_a == Op::none ? a.rows() : a.cols();
@@ -162,6 +200,25 @@ void rows_times_transpose(const FloatMatrix& a, Index first, const FloatMatrix& 
 
 Matrix gram(const Matrix& a) {
   return symmetric_product(a, CblasTrans, a.cols(), a.rows());
+}
+
+Matrix gram_of_made(Index rows, Index columns, const FillRows& fill) {
+  Matrix c = Matrix::Zero(columns, columns);
+  for_made_blocks(rows, columns, fill, [&](Index, const Matrix& block) {
+    add_symmetric_product(block, CblasTrans, columns, block.rows(), c);
+  });
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return c;
+}
+
+Matrix transpose_times_made(const Matrix& a, Index columns, const FillRows& fill) {
+  Matrix c = Matrix::Zero(a.cols(), columns);
+  for_made_blocks(a.rows(), columns, fill, [&](Index first, const Matrix& block) {
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, size(a.cols()), size(columns),
+                size(block.rows()), 1.0, a.row(first).data(), stride(a.cols()), block.data(),
+                stride(columns), 1.0, c.data(), stride(columns));
+  });
+  return c;
 }
 
 Matrix gram_of_rows(const Matrix& a) {

@@ -3,9 +3,11 @@
 // never thrown.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "remblai/types.h"
 
 namespace remblai::linalg {
@@ -30,6 +32,13 @@ class Threads {
 
 /// The number of threads that BLAS and LAPACK use now.
 int current_threads();
+
+/// Calls body(piece, its rows) for the pieces of `rows` rows of `width` numbers each (see
+/// `piece_count`), by as many threads as BLAS may use where there are numbers enough.
+void for_rows(Index rows, Index width, const std::function<void(Index, Rows)>& body);
+
+/// A copy. New memory is touched by all threads, which takes far less time than one would.
+Matrix copy_of(const MatrixView& a);
 
 /// The name, version and kernels of the BLAS, in its own words.
 std::string library();
@@ -65,6 +74,14 @@ Matrix multiply(const Matrix& a, const Matrix& b, Op op_a = Op::none, Op op_b = 
 
 /// A' A, with both triangles filled.
 Matrix gram(const Matrix& a);
+
+/// A' A for a matrix of this size that need not be there as a whole. `fill` gets some of its rows
+/// and room for them, and is called by several threads at a time. Both triangles are filled.
+using FillRows = std::function<void(Rows, Eigen::Ref<Matrix>)>;
+Matrix gram_of_made(Index rows, Index columns, const FillRows& fill);
+
+/// A' B for a B of as many rows as A that is made in the same way.
+Matrix transpose_times_made(const Matrix& a, Index columns, const FillRows& fill);
 
 /// A A', with both triangles filled.
 Matrix gram_of_rows(const Matrix& a);

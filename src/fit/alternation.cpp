@@ -98,7 +98,9 @@ Outcomes Alternation::run() {
     moment = this->moment();
     if (run_.file) run_.file->save(state(moment));
   }
-  const bool residual = full && parts_.learner.learns() && !out_.history.empty();
+  // A plan that was stopped in the middle of a pass is not there.
+  const bool has_plan = !out_.history.empty() && !std::isnan(out_.history.back().mass);
+  const bool residual = full && parts_.learner.learns() && has_plan;
   out_.fixed_point_residual = residual ? parts_.learner.residual(this->moment()) : nan;
   if (parts_.classes && !out_.history.empty()) learn_head();
   return std::move(out_);

@@ -10,7 +10,7 @@ Model fit(const Problem& problem, const Options& options, const Callback& callba
   const Options whole = options.resolved();
   Session session(problem, whole, span_of(whole));
   session.fit(whole, {.callback = callback, .start = start, .checkpoint = checkpoint});
-  return session.model();
+  return session.released_model();
 }
 
 }  // namespace remblai

@@ -52,10 +52,19 @@ void MetricLearner::fix_metric(const SpanMatrix& a) {
   place_points();
 }
 
+// One metric after another has its points in the same memory.
 void MetricLearner::place_points() {
-  x_ = embedded_source();
+  place_source();
+  if (!space_.shard.divided()) return embed_into(space_.z, z_);
   z_ = space_.shard.by_common_pieces(space_.z, space_.rank(),
                                      [&](const Matrix& rows) { return embed(rows); });
+}
+
+void MetricLearner::place_source() {
+  first_placed_ = false;
+  if (!space_.shard.divided()) return embed_into(source(), x_);
+  x_ = space_.shard.by_pieces(source(), space_.rank(),
+                              [&](const Matrix& rows) { return embed(rows); });
 }
 
 // The first moment fixes the ridge and the first metric.
@@ -86,14 +95,13 @@ void MetricLearner::prepare(const Options& options, SpanMatrix prior) {
   // A ridge too small for the data is the caller's to mend; later on it is a status.
   if (!learn_plain(first_moment_)) throw Error(singular());
   first_ = learned_;
-  first_x_ = x_;
-  first_z_ = z_;
+  first_placed_ = true;
 }
 
 void MetricLearner::restart(bool accelerate) {
   if (moved_.size() > 0) {
     moved_.resize(0, 0);
-    x_ = embedded_source();
+    place_source();
   }
   if (!learns_) return;
   accelerate_ = accelerate;
@@ -145,29 +153,32 @@ bool MetricLearner::learn_plain(const Matrix& moment) {
   metric_.factor = learned_.factor;
   metric_.outside = learned_.outside;
   used_ = moment;
-  if (again && moved_.size() == 0) {
-    x_ = first_x_;
-    z_ = first_z_;
-  } else {
-    place_points();
-  }
+  if (again && first_placed_) return true;
+  place_points();
+  first_placed_ = again && moved_.size() == 0;
   return true;
 }
 
 void MetricLearner::move_source(Matrix moved, const Matrix& displacements) {
   moved_ = std::move(moved);
   x_ += displacements;
-}
-
-Matrix MetricLearner::embedded_source() const {
-  return space_.shard.by_pieces(source(), space_.rank(),
-                                [&](const Matrix& rows) { return embed(rows); });
+  first_placed_ = false;
 }
 
 Matrix MetricLearner::embed(const Matrix& coordinates) const {
+  Matrix embedded;
+  embed_into(coordinates, embedded);
+  return embedded;
+}
+
+void MetricLearner::embed_into(const Matrix& coordinates, Matrix& to) const {
   const Matrix& factor = metric_.factor;
-  if (!factor.size()) return coordinates;
-  return linalg::multiply(coordinates, factor, linalg::Op::none, linalg::Op::transpose);
+  if (!factor.size()) {
+    to = linalg::copy_of(coordinates);
+    return;
+  }
+  to.resize(coordinates.rows(), factor.rows());
+  linalg::gemm(linalg::Op::none, coordinates, linalg::Op::transpose, factor, 1, 0, to);
 }
 
 double MetricLearner::prior_term() const {

@@ -86,7 +86,8 @@ class MetricLearner {
   const Matrix& source() const { return moved_.size() ? moved_ : space_.x; }
   bool learn_plain(const Matrix& moment);
   void place_points();
-  Matrix embedded_source() const;
+  void place_source();
+  void embed_into(const Matrix& coordinates, Matrix& to) const;
 
   const Space& space_;
   bool learns_;
@@ -100,8 +101,9 @@ class MetricLearner {
   Metric metric_;
   LearnedMetric first_, learned_;
   Matrix moved_;  // source points in place of those of the space; empty: those of the space
-  Matrix x_, z_, first_x_, first_z_;
-  Matrix used_;  // the moment that the metric at hand was made from
+  Matrix x_, z_;
+  bool first_placed_ = false;  // x_ and z_ are the points of the space under the first metric
+  Matrix used_;                // the moment that the metric at hand was made from
   Anderson memory_{1};
   bool accelerate_ = false, accelerated_ = false;
   int taken_back_ = 0;

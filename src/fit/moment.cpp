@@ -9,16 +9,26 @@ namespace remblai {
 
 Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
                      const Shard& shard) {
+  const Index k = x.cols();
   // One product makes X'diag(r)X - 2 X'GZ. Only its symmetric part belongs to C.
-  const Matrix rows = plan.rows.asDiagonal() * x - 2 * plan.plan_z;
+  const auto fill = [&](Rows rows, Eigen::Ref<Matrix> to) {
+    const Index count = rows.end - rows.begin;
+    to = plan.rows.segment(rows.begin, count).asDiagonal() * x.middleRows(rows.begin, count) -
+         2 * plan.plan_z.middleRows(rows.begin, count);
+  };
   const auto product = [&](Rows part) {
     const Index count = part.end - part.begin;
-    if (count == x.rows()) return linalg::multiply(x, rows, linalg::Op::transpose);
-    return linalg::multiply(x.middleRows(part.begin, count), rows.middleRows(part.begin, count),
-                            linalg::Op::transpose);
+    if (!shard.divided()) return linalg::transpose_times_made(x, k, fill);
+    Matrix rows(count, k);
+    fill(part, rows);
+    return linalg::multiply(x.middleRows(part.begin, count), rows, linalg::Op::transpose);
   };
-  const Matrix half = shard.sum(x.rows(), x.cols(), x.cols(), product);
-  Matrix c = linalg::gram(plan.columns.cwiseSqrt().asDiagonal() * z);
+  const Matrix half = shard.sum(x.rows(), k, k, product);
+  const Vector roots = plan.columns.cwiseSqrt();
+  Matrix c = linalg::gram_of_made(z.rows(), k, [&](Rows rows, Eigen::Ref<Matrix> to) {
+    const Index count = rows.end - rows.begin;
+    to = roots.segment(rows.begin, count).asDiagonal() * z.middleRows(rows.begin, count);
+  });
   c += 0.5 * (half + half.transpose());
   return c;
 }
@@ -26,8 +36,12 @@ Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
 Vector weighted_mean(const Matrix& points, const Vector& weights, const Shard& shard) {
   return shard.sum(points.rows(), points.cols(), [&](Rows rows) -> Vector {
     const Index count = rows.end - rows.begin;
-    return (weights.segment(rows.begin, count).transpose() * points.middleRows(rows.begin, count))
-        .transpose();
+    Matrix parts(piece_count(count), points.cols());
+    linalg::for_rows(count, points.cols(), [&](Index k, Rows some) {
+      const Index first = rows.begin + some.begin, size = some.end - some.begin;
+      parts.row(k) = weights.segment(first, size).transpose() * points.middleRows(first, size);
+    });
+    return parts.colwise().sum().transpose();
   });
 }
 

@@ -2,6 +2,7 @@
 #include "fit/planner.h"
 
 #include <cmath>
+#include <utility>
 
 #include "transport/ground_cost.h"
 
@@ -60,7 +61,7 @@ class ExactPlanner final : public Planner {
     require_exact_memory(p_.size(), q_.size(), resources_);
   }
   void set_points(const Matrix& x, const Matrix& z) override {
-    cost_ = GroundCost::between_points(x, z);
+    cost_ = GroundCost::between_points(x, z, {}, std::move(cost_));
   }
   void set_classes(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right,
                    const Vector& p) override {

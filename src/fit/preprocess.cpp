@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/linalg.h"
 #include "remblai/error.h"
 
 namespace remblai {
@@ -144,7 +145,7 @@ void Scaler::require_columns(const MatrixView& points) const {
 Matrix Scaler::apply(const MatrixView& points, Role role) const {
   if (kind == Preprocess::l2) return unit_rows(points);
   if (kind == Preprocess::hellinger) return hellinger_rows(points);
-  if (mean.size() == 0) return points;
+  if (mean.size() == 0) return linalg::copy_of(points);
   require_columns(points);
   return (points.rowwise() - mean_of(role).transpose()).array().rowwise() /
          scale_of(role).transpose().array();

@@ -55,7 +55,12 @@ bool same_points(const Domain& a, const Domain& b) {
 // sum_i w_i |x_i - mean|^2.
 double spread_around_mean(const Matrix& points, const Vector& weights, const Shard& shard) {
   const Vector mean = weighted_mean(points, weights, shard);
-  return shard.dot(weights, (points.rowwise() - mean.transpose()).rowwise().squaredNorm());
+  Vector squares(points.rows());
+  linalg::for_rows(points.rows(), points.cols(), [&](Index, Rows rows) {
+    for (Index i = rows.begin; i < rows.end; ++i)
+      squares[i] = (points.row(i) - mean.transpose()).squaredNorm();
+  });
+  return shard.dot(weights, squares);
 }
 
 // What each rank has of the probabilities of all source points.
@@ -364,7 +369,17 @@ void Session::require_fit() const {
 
 Model Session::model() const {
   require_fit();
-  Model model = shared_;
+  return completed(shared_);
+}
+
+Model Session::released_model() {
+  require_fit();
+  has_fit_ = false;
+  return completed(std::move(shared_));
+}
+
+// The last fit beside what every model of the session has.
+Model Session::completed(Model model) const {
   model.options = options_;
   model.metric = learner_->metric();
   model.lambda = outcomes_.lambda;
@@ -379,15 +394,14 @@ Model Session::model() const {
   model.fixed_point_residual = outcomes_.fixed_point_residual;
   model.history = outcomes_.history;
   model.status = outcomes_.status;
-  if (classes_) model.classes = class_model();
+  if (classes_) model.classes = class_model(model.target.points);
   return model;
 }
 
 // Target points of weight 0 took no part, but the classifier has an opinion on them too.
-ClassModel Session::class_model() const {
+ClassModel Session::class_model(const Matrix& targets) const {
   ClassModel classes = classes_->model();
   classes.class_cost = outcomes_.class_cost;
-  const Matrix& targets = shared_.target.points;
   if (classes.opinions.rows() == targets.rows()) return classes;
   Matrix opinions = opinions_on(classes, learner_->metric().embed(targets));
   opinions(space_->target_rows, Eigen::all) = classes.opinions;

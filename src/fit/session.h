@@ -40,13 +40,17 @@ class Session {
   int metric_version() const { return metric_version_; }  ///< changes whenever the metric does
   Model model() const;
 
+  /// The same from a session that is at its end: the points are moved, not copied.
+  Model released_model();
+
   /// Throws Error unless the last fit was made: none was, or its options were refused.
   void require_fit() const;
 
  private:
   void use_space(const Options& options);
   void use_metric(const Options& options);
-  ClassModel class_model() const;
+  ClassModel class_model(const Matrix& targets) const;
+  Model completed(Model model) const;
   void use_planner(const Options& options);
   Matrix first_moment(const Options& options, const Model* start, Vector& g) const;
   bool fits(const RunState& state) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/linalg.h"
@@ -10,77 +11,131 @@
 namespace remblai {
 namespace {
 
+// What one look at the points tells of every column.
+struct Columns {
+  Vector sums, low, high;
+};
+
+Columns look_at_rows(const Matrix& points, Rows rows) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Index count = rows.end - rows.begin, d = points.cols(), pieces = piece_count(count);
+  Matrix sums = Matrix::Zero(pieces, d);
+  Matrix low = Matrix::Constant(pieces, d, infinity), high = -low;
+  linalg::for_rows(count, d, [&](Index k, Rows some) {
+    for (Index i = rows.begin + some.begin; i < rows.begin + some.end; ++i) {
+      sums.row(k) += points.row(i);
+      low.row(k) = low.row(k).cwiseMin(points.row(i));
+      high.row(k) = high.row(k).cwiseMax(points.row(i));
+    }
+  });
+  return {sums.colwise().sum(), low.colwise().minCoeff(), high.colwise().maxCoeff()};
+}
+
+Columns look_at(const Matrix& points, const Shard& shard) {
+  Columns all = look_at_rows(points, {0, 0});  // of no rows
+  all.sums = shard.sum(points.rows(), points.cols(), [&](Rows rows) {
+    Columns some = look_at_rows(points, rows);
+    all.low = all.low.cwiseMin(some.low);
+    all.high = all.high.cwiseMax(some.high);
+    return std::move(some.sums);
+  });
+  all.low = -shard.maximum(-all.low);
+  all.high = shard.maximum(all.high);
+  return all;
+}
+
+// The points of both domains, and what is known of their columns.
+struct Points {
+  const Matrix& x;
+  const Matrix& z;
+  const Shard& shard;  // of the rows of x
+  Vector low, high;
+};
+
 // The middle of the points. A constant column keeps its value to the bit, so that its differences
 // vanish.
-Vector middle(const Matrix& x, const Matrix& z, const Shard& shard) {
-  const Vector sums = shard.sum(x.rows(), x.cols(), [&](Rows rows) -> Vector {
-    return x.middleRows(rows.begin, rows.end - rows.begin).colwise().sum();
-  });
-  const auto count = static_cast<double>(shard.total(x.rows()));
-  Vector origin = 0.5 * (sums / count + z.colwise().mean().transpose());
-  Vector differs(origin.size());
+Vector middle(const Points& points, const Vector& sums_x, const Vector& sums_z) {
+  const auto count = static_cast<double>(points.shard.total(points.x.rows()));
+  Vector origin = 0.5 * (sums_x / count + sums_z / static_cast<double>(points.z.rows()));
   for (Index j = 0; j < origin.size(); ++j)
-    differs[j] = (x.col(j).array() == z(0, j)).all() && (z.col(j).array() == z(0, j)).all() ? 0 : 1;
-  differs = shard.maximum(differs);
-  for (Index j = 0; j < origin.size(); ++j)
-    if (differs[j] == 0) origin[j] = z(0, j);
+    if (points.low[j] == points.high[j]) origin[j] = points.low[j];
   return origin;
 }
 
-double largest_difference(const Matrix& points, const Vector& origin) {
-  if (points.rows() == 0) return 0;
-  return (points.rowwise() - origin.transpose()).cwiseAbs().maxCoeff();
+// The Gram matrix of some columns of some points, measured from the origin in multiples of the
+// length.
+Matrix gram_of_columns(const Matrix& points, Rows rows, const std::vector<Index>& columns,
+                       const Frame& frame) {
+  const Eigen::RowVectorXd origin = frame.origin(columns);
+  const auto width = static_cast<Index>(columns.size());
+  return linalg::gram_of_made(rows.end - rows.begin, width, [&](Rows some, Eigen::Ref<Matrix> to) {
+    for (Index i = some.begin; i < some.end; ++i)
+      to.row(i - some.begin) = (points.row(rows.begin + i)(columns) - origin) * (1 / frame.length);
+  });
 }
 
 // The unit vectors of the columns in which points differ, where these are surely independent: a
 // Cholesky factorisation of their Gram matrix tells at a fraction of the price of the general case.
-// Empty where it cannot tell. `shard` is of the first rows; those from `common` on are on every
-// rank.
-Matrix independent_columns(const Matrix& rows, Index common, const Shard& shard) {
-  Vector used(rows.cols());
-  for (Index j = 0; j < rows.cols(); ++j) used[j] = (rows.col(j).array() != 0).any() ? 1 : 0;
-  used = shard.maximum(used);
-  const std::vector<Index> columns = positive_entries(used);
+// Every column is measured by its own length, for one that is seldom other than zero is independent
+// too, as long as the general case would not take it for rounding beside the longest. Empty where
+// it cannot tell.
+Matrix independent_columns(const Points& points, const Frame& frame) {
+  std::vector<Index> columns;
+  for (Index j = 0; j < points.low.size(); ++j)
+    if (points.low[j] != points.high[j]) columns.push_back(j);
   const auto rank = static_cast<Index>(columns.size());
-  if (rank == 0 || rank > shard.total(common) + rows.rows() - common) return {};
-  Matrix gram;
-  if (!shard.divided()) {
-    gram = linalg::gram(rows(Eigen::all, columns));
-  } else {
-    gram = shard.sum(common, rank, rank, [&](Rows part) {
-      return linalg::gram(rows.middleRows(part.begin, part.end - part.begin)(Eigen::all, columns));
-    });
-    gram += linalg::gram(rows.bottomRows(rows.rows() - common)(Eigen::all, columns));
-  }
+  if (rank == 0 || rank > points.shard.total(points.x.rows()) + points.z.rows()) return {};
+  Matrix gram = points.shard.sum(points.x.rows(), rank, rank, [&](Rows rows) {
+    return gram_of_columns(points.x, rows, columns, frame);
+  });
+  gram += gram_of_columns(points.z, {0, points.z.rows()}, columns, frame);
+  const Vector squares = gram.diagonal();
+  if (!(squares.minCoeff() > 0)) return {};
+  const Vector scale = squares.cwiseSqrt().cwiseInverse();
+  gram = scale.asDiagonal() * gram * scale.asDiagonal();
   if (!linalg::cholesky_in_place(gram)) return {};
   const Vector pivots = gram.diagonal().cwiseAbs2();
-  if (!(pivots.minCoeff() > 1e-9 * pivots.maxCoeff())) return {};
-  Matrix basis = Matrix::Zero(rows.cols(), rank);
+  if (!(pivots.minCoeff() > 1e-9)) return {};
+  if (!(pivots.cwiseProduct(squares).minCoeff() > 1e-22 * squares.maxCoeff())) return {};
+  Matrix basis = Matrix::Zero(points.low.size(), rank);
   for (Index k = 0; k < rank; ++k) basis(columns[static_cast<std::size_t>(k)], k) = 1;
   return basis;
 }
 
-// A basis of the span, or nothing where that is the whole space. The origin is a row of its own
-// size, so that displacements far from zero are not taken for rounding.
-Matrix span_basis(const Matrix& x, const Matrix& z, const Frame& frame, Span span,
-                  const Shard& shard) {
-  const double far = frame.origin.cwiseAbs().maxCoeff();
-  const bool extra = span == Span::with_origin && far > 0;
-  Matrix rows(x.rows() + z.rows() + (extra ? 1 : 0), x.cols());
+// The general case. The origin is a row of its own size, so that displacements far from zero are
+// not taken for rounding.
+Matrix span_of_rows(const Points& points, const Frame& frame, bool with_origin) {
+  const Matrix &x = points.x, &z = points.z;
+  Matrix rows(x.rows() + z.rows() + (with_origin ? 1 : 0), x.cols());
   rows.topRows(x.rows()) = x.rowwise() - frame.origin.transpose();
   rows.middleRows(x.rows(), z.rows()) = z.rowwise() - frame.origin.transpose();
   rows /= frame.length;
-  if (extra) rows.bottomRows(1) = frame.origin.transpose() / far;
-  Matrix basis = extra ? Matrix() : independent_columns(rows, x.rows(), shard);
-  if (basis.size() == 0 && shard.divided()) {
-    const Matrix few = shard.compressed_rows(rows.topRows(x.rows()));
+  if (with_origin)
+    rows.bottomRows(1) = frame.origin.transpose() / frame.origin.cwiseAbs().maxCoeff();
+  if (points.shard.divided()) {
+    const Matrix few = points.shard.compressed_rows(rows.topRows(x.rows()));
     Matrix all(few.rows() + rows.rows() - x.rows(), rows.cols());
     all << few, rows.bottomRows(rows.rows() - x.rows());
     rows = std::move(all);
   }
-  if (basis.size() == 0) basis = linalg::row_space(rows);
-  if (basis.cols() == 0) basis = Matrix::Identity(x.cols(), 1);
-  return basis.cols() < x.cols() ? basis : Matrix();
+  return linalg::row_space(rows);
+}
+
+// A basis of the span, or nothing where that is the whole space.
+Matrix span_basis(const Points& points, const Frame& frame, Span span) {
+  const bool extra = span == Span::with_origin && frame.origin.cwiseAbs().maxCoeff() > 0;
+  Matrix basis = extra ? Matrix() : independent_columns(points, frame);
+  if (basis.size() == 0) basis = span_of_rows(points, frame, extra);
+  const Index d = points.low.size();
+  if (basis.cols() == 0) basis = Matrix::Identity(d, 1);
+  return basis.cols() < d ? basis : Matrix();
+}
+
+// Some rows of the points; where they are all of them, the points themselves.
+const Matrix& chosen_rows(const Matrix& points, const std::vector<Index>& rows, Matrix& room) {
+  if (static_cast<Index>(rows.size()) == points.rows()) return points;
+  room = points(rows, Eigen::all);
+  return room;
 }
 
 }  // namespace
@@ -121,13 +176,18 @@ Space make_space(const Domain& source, const Domain& target, Span span, const Sh
   space.shard = shard.with_rows(static_cast<Index>(space.source_rows.size()));
   space.p = source.weights(space.source_rows);
   space.q = target.weights(space.target_rows);
-  const Matrix x = source.points(space.source_rows, Eigen::all);
-  const Matrix z = target.points(space.target_rows, Eigen::all);
+  Matrix some_x, some_z;
+  const Matrix& x = chosen_rows(source.points, space.source_rows, some_x);
+  const Matrix& z = chosen_rows(target.points, space.target_rows, some_z);
+  const Columns of_x = look_at(x, space.shard), of_z = look_at(z, Shard());
+  const Points points{x, z, space.shard, of_x.low.cwiseMin(of_z.low),
+                      of_x.high.cwiseMax(of_z.high)};
   Frame& frame = space.frame;
-  frame.origin = middle(x, z, space.shard);
-  frame.length = linalg::power_of_two_above(space.shard.maximum(
-      std::max(largest_difference(x, frame.origin), largest_difference(z, frame.origin))));
-  if (span != Span::everything) frame.basis = span_basis(x, z, frame, span, space.shard);
+  frame.origin = middle(points, of_x.sums, of_z.sums);
+  const double largest =
+      (points.high - frame.origin).cwiseMax(frame.origin - points.low).maxCoeff();
+  frame.length = linalg::power_of_two_above(largest);
+  if (span != Span::everything) frame.basis = span_basis(points, frame, span);
   space.x = space.shard.by_pieces(x, frame.rank(),
                                   [&](const Matrix& rows) { return frame.coordinates(rows); });
   space.z = space.shard.by_common_pieces(

@@ -95,14 +95,18 @@ std::vector<std::pair<zip_uint64_t, std::string>> members(const Opened& opened) 
   return result;
 }
 
-/// The .npy file that holds one value.
-std::string image_of(const Value& value) {
+/// The .npy file that holds one value: its beginning, and its numbers where they are.
+struct Image {
+  std::string header;
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+Image image_of(const Value& value) {
   const auto image = [](Scalar scalar, const std::vector<Index>& shape, const void* data) {
     std::size_t bytes = size_of(scalar);
     for (const Index length : shape) bytes *= static_cast<std::size_t>(length);
-    std::string result = npy_header(scalar, shape);
-    if (bytes > 0) result.append(static_cast<const char*>(data), bytes);
-    return result;
+    return Image{npy_header(scalar, shape), data, bytes};
   };
   if (const auto* matrix = std::get_if<Matrix>(&value)) {
     return image(Scalar::f64, {matrix->rows(), matrix->cols()}, matrix->data());
@@ -115,6 +119,16 @@ std::string image_of(const Value& value) {
   }
   const auto& text = std::get<std::string>(value);
   return image(Scalar::u8, {static_cast<Index>(text.size())}, text.data());
+}
+
+zip_source_t* source_of(zip_t* archive, const Image& image) {
+  const auto part = [](const void* data, std::size_t bytes) {
+    return zip_buffer_fragment_t{const_cast<zip_uint8_t*>(static_cast<const zip_uint8_t*>(data)),
+                                 bytes};
+  };
+  const zip_buffer_fragment_t parts[] = {part(image.header.data(), image.header.size()),
+                                         part(image.data, image.bytes)};
+  return zip_source_buffer_fragment(archive, parts, image.bytes > 0 ? 2 : 1, 0);
 }
 
 }  // namespace
@@ -161,7 +175,7 @@ std::map<std::string, Array> read_npz(const std::string& path) {
 void write_npz(const std::string& path, const std::map<std::string, Value>& arrays) {
   constexpr zip_uint16_t midnight = 0, first_day = 1 << 5 | 1;  // 1980-01-01, the first there is
   if (arrays.empty()) cannot_write(path, "there is no array");
-  std::vector<std::string> images;  // libzip reads them when the archive is closed
+  std::vector<Image> images;  // libzip reads them when the archive is closed
   images.reserve(arrays.size());
   for (const auto& [name, value] : arrays) images.push_back(image_of(value));
   write_atomically(path, [&](const std::string& temporary) {
@@ -171,8 +185,7 @@ void write_npz(const std::string& path, const std::map<std::string, Value>& arra
     if (!archive) refuse(text_of(code));
     std::size_t next = 0;
     for (const auto& [name, value] : arrays) {
-      const std::string& bytes = images[next++];
-      zip_source_t* source = zip_source_buffer(archive.get(), bytes.data(), bytes.size(), 0);
+      zip_source_t* source = source_of(archive.get(), images[next++]);
       const zip_int64_t index =
           source == nullptr ? -1
                             : zip_file_add(archive.get(), (name + std::string(suffix)).c_str(),

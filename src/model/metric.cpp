@@ -38,10 +38,18 @@ Matrix Frame::coordinates(const Matrix& points) const {
                  .remedy = "give points with the features it was fitted on (are points in columns? "
                            "then transpose)"});
   // length is a power of two, so multiplying by its inverse is exact.
-  if (const std::vector<Index> columns = picked_columns(basis); !columns.empty())
-    return (points(Eigen::all, columns).rowwise() - origin(columns).transpose()) * (1 / length);
-  Matrix centred = (points.rowwise() - origin.transpose()) * (1 / length);
-  return basis.size() ? linalg::multiply(centred, basis) : centred;
+  const std::vector<Index> columns = picked_columns(basis);
+  const Eigen::RowVectorXd from = columns.empty() ? origin : Vector(origin(columns));
+  Matrix centred(points.rows(), from.size());
+  linalg::for_rows(points.rows(), from.size(), [&](Index, Rows rows) {
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      if (columns.empty())
+        centred.row(i) = (points.row(i) - from) * (1 / length);
+      else
+        centred.row(i) = (points.row(i)(columns) - from) * (1 / length);
+    }
+  });
+  return basis.size() && columns.empty() ? linalg::multiply(centred, basis) : centred;
 }
 
 Matrix Frame::displacements(const Matrix& coordinates) const {

@@ -8,7 +8,7 @@
 namespace remblai {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+using Lines = std::vector<std::vector<std::string>>;
 
 Json points_json(const Matrix& at, const std::vector<Index>& rows, const Labels& labels,
                  const Classes& classes) {
@@ -103,7 +103,7 @@ Json pairs_section(const PageContext& context, const PlanView& view) {
           {"sources", sheet_of_points(context, model.source.points(sources, Eigen::all))},
           {"targets", sheet_of_points(context, model.target.points(targets, Eigen::all))}}});
   }
-  Rows rows;
+  Lines rows;
   std::vector<std::string> columns{"source point", "target point", "share", "distance"};
   if (model.source.labelled()) {
     columns.insert(columns.begin() + 2, context.predicted() ? "predicted class" : "target class");

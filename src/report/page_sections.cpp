@@ -11,7 +11,7 @@
 namespace remblai {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+using Lines = std::vector<std::vector<std::string>>;
 
 /// No more steps than a chart is wide: evenly spaced, the first and the last among them.
 std::vector<Step> thinned(const std::vector<Step>& history) {
@@ -78,7 +78,7 @@ Json PageContext::names(const Classes& classes) const {
 }
 
 Json accuracy_section(const PageContext& context) {
-  Rows rows;
+  Lines rows;
   int strong = -1;
   for (const ScoreRow& row : context.options.scores) {
     if (row.ours) strong = static_cast<int>(rows.size());
@@ -107,7 +107,7 @@ Json classes_section(const PageContext& context) {
   if (!context.model.classes) return nullptr;
   const ClassModel& classes = *context.model.classes;
   const Diagnosis diagnosis = diagnose(classes);
-  Rows rows;
+  Lines rows;
   for (const ClassRow& row : class_rows(classes, 40))
     rows.push_back({context.label(row.label), percent_text(row.source_share),
                     percent_text(row.target_share), fmt::format("{:.2f}", row.moved),

@@ -1,6 +1,8 @@
 // The entries of a cost matrix on the processor: stored, or made a few rows at a time.
 #pragma once
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "remblai/resources.h"
 #include "transport/column_sums.h"
@@ -24,6 +26,13 @@ struct WorkPlan {
 /// processes, nor on the number of these, but for too little memory. Dense costs are always stored.
 WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int threads,
                    Index most_factored);
+
+/// body(part) for the rows, `most` at a time.
+template <class Body>
+void for_parts(Rows rows, Index most, Body&& body) {
+  for (Index begin = rows.begin; begin < rows.end; begin += most)
+    body(Rows{begin, std::min(begin + most, rows.end)});
+}
 
 /// Entries are costs without alpha and beta, in a unit of their own: a power of two that keeps
 /// floats in their range, 1 in double.

@@ -16,15 +16,19 @@ namespace {
 // by row, as they stand in memory.
 Eigen::RowVectorXd mean_of(const Matrix& points, const Shard& shard) {
   const auto count = static_cast<double>(shard.total(points.rows()));
-  return shard.sum(points.rows(), points.cols(), [&](Rows rows) {
-    Vector mean = Vector::Zero(points.cols());
-    for (Index i = rows.begin; i < rows.end; ++i) mean += points.row(i).transpose() / count;
-    return mean;
+  return shard.sum(points.rows(), points.cols(), [&](Rows rows) -> Vector {
+    const Index all = rows.end - rows.begin;
+    Matrix parts = Matrix::Zero(piece_count(all), points.cols());
+    linalg::for_rows(all, points.cols(), [&](Index k, Rows some) {
+      for (Index i = some.begin; i < some.end; ++i)
+        parts.row(k) += points.row(rows.begin + i) / count;
+    });
+    return parts.colwise().sum().transpose();
   });
 }
 
-// One side of a factored cost: points from their mean, their squared lengths from `offset` beside
-// it, and the longest of them. Each row is read once.
+// One side of a factored cost: points from their mean, in the room that is given, their squared
+// lengths from `offset` beside it, and the longest of them. Each row is read once.
 struct Side {
   Matrix centred;
   Vector squares;
@@ -32,16 +36,19 @@ struct Side {
 };
 
 Side one_side(const Matrix& points, const Eigen::RowVectorXd& mean,
-              const Eigen::RowVectorXd& offset) {
-  Side side{Matrix(points.rows(), points.cols()), Vector(points.rows())};
-  double longest = 0;
-  for (Index i = 0; i < points.rows(); ++i) {
-    auto row = side.centred.row(i);
-    row = points.row(i) - mean;
-    side.squares[i] = (row + offset).squaredNorm();
-    longest = std::max(longest, row.squaredNorm());
-  }
-  side.longest = std::sqrt(longest);
+              const Eigen::RowVectorXd& offset, Matrix room) {
+  Side side{std::move(room), Vector(points.rows())};
+  side.centred.resize(points.rows(), points.cols());
+  Vector longest = Vector::Zero(piece_count(points.rows()));
+  linalg::for_rows(points.rows(), points.cols(), [&](Index k, Rows rows) {
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      auto row = side.centred.row(i);
+      row = points.row(i) - mean;
+      side.squares[i] = (row + offset).squaredNorm();
+      longest[k] = std::max(longest[k], row.squaredNorm());
+    }
+  });
+  side.longest = std::sqrt(longest.maxCoeff());
   return side;
 }
 
@@ -56,23 +63,30 @@ Matrix beside(const Matrix& left, const Matrix& right) {
 // With u = x - mean x, v = z - mean z and w = mean x - mean z:
 //   |x - z|^2 = |u - v + w|^2 = |u + w|^2 + |v - w|^2 - |w|^2 - 2 u.v.
 GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard shard) {
+  return between_points(x, z, std::move(shard), GroundCost());
+}
+
+GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard shard,
+                                      GroundCost room) {
   const Eigen::RowVectorXd mean = mean_of(x, shard);
-  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard));
+  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard), std::move(room));
 }
 
 GroundCost GroundCost::to_anchors(const Matrix& x, const Matrix& z) {
   const Eigen::RowVectorXd mean = mean_of(z, {});
-  return measured_from(x, z, mean, mean, {});
+  return measured_from(x, z, mean, mean, {}, {});
 }
 
 GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
                                      const Eigen::RowVectorXd& x_mean,
-                                     const Eigen::RowVectorXd& z_mean, Shard shard) {
+                                     const Eigen::RowVectorXd& z_mean, Shard shard,
+                                     GroundCost room) {
   assert(x.cols() == z.cols() && shard.total(x.rows()) > 0 && z.rows() > 0);
   GroundCost cost;
   cost.shard_ = std::move(shard);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
-  Side left = one_side(x, x_mean, apart), right = one_side(z, z_mean, -apart);
+  Side left = one_side(x, x_mean, apart, std::move(room.u_));
+  Side right = one_side(z, z_mean, -apart, std::move(room.v_));
   cost.range_ = std::pow(cost.shard_.maximum(left.longest) + right.longest, 2);
   cost.u_ = std::move(left.centred);
   cost.v_ = std::move(right.centred);

@@ -19,6 +19,9 @@ class GroundCost {
   /// the products. Error of a cost: about 1e-15 times (alpha_i + beta_j). O((m + n) k).
   static GroundCost between_points(const Matrix& x, const Matrix& z, Shard shard = {});
 
+  /// The same in the memory of a cost that is not needed any more, where it fits.
+  static GroundCost between_points(const Matrix& x, const Matrix& z, Shard shard, GroundCost room);
+
   /// The same for rows of x that have nothing to do with each other: they are measured from the
   /// mean of z, so that one far point costs the others no digits.
   static GroundCost to_anchors(const Matrix& x, const Matrix& z);
@@ -63,7 +66,7 @@ class GroundCost {
  private:
   static GroundCost measured_from(const Matrix& x, const Matrix& z,
                                   const Eigen::RowVectorXd& x_mean,
-                                  const Eigen::RowVectorXd& z_mean, Shard shard);
+                                  const Eigen::RowVectorXd& z_mean, Shard shard, GroundCost room);
   void measure_dense();
 
   bool dense_ = false;

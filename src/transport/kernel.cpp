@@ -44,6 +44,15 @@ const Vector& RowRule::weights() const {
   return weights_ ? *weights_ : marginal_->weights();
 }
 
+// Who answers may be slow, so it is asked twenty times a second at most.
+bool Kernel::goes_on() const {
+  if (!answer_) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_look_ < std::chrono::milliseconds(50)) return true;
+  last_look_ = now;
+  return answer_();
+}
+
 double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows) {
   const Vector exponents = rows - s * cost.column(j);
   const double top = cost.shard().largest(exponents);

@@ -5,10 +5,14 @@
 // is local, and its sums over rows, which are all that it returns for columns, are those of all.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "remblai/resources.h"
 #include "remblai/transport.h"
+#include "transport/gradients.h"
 #include "transport/ground_cost.h"
 #include "transport/marginal.h"
 
@@ -41,6 +45,9 @@ class RowRule {
   const Vector* u_ = nullptr;
   Vector* factors_ = nullptr;
 };
+
+/// A pass was not finished, because `Kernel::watch` said no. It never leaves `find_potentials`.
+struct Interrupted {};
 
 class Kernel {
  public:
@@ -94,18 +101,41 @@ class Kernel {
   /// The inverse of what was factorised, times y. Accurate to float.
   virtual Vector precondition(const Vector& y) const = 0;
 
+  /// The vectors of conjugate gradients for H x = right side, from x and its residual on, where
+  /// this kernel keeps vectors. `root` is as for `gradients_on_processor`, and null where nothing
+  /// can be factorised. References must outlive what is returned; no pass may be made beside it.
+  virtual std::unique_ptr<Gradients> gradients(const Hessian& hessian, const Vector& x,
+                                               const Vector& residual, const Vector* root) const {
+    return gradients_on_processor(*this, hessian, x, residual, root);
+  }
+
   /// log2 of how far scalings of rows and columns may go before `rescale` is needed again.
   virtual double safe_log2() const = 0;
 
   /// The L1 error of the marginals that rounding alone may cause.
   virtual double rounding() const = 0;
 
+  /// Whether a pass may take so long that it asks `watch` on its way: where rows are made in every
+  /// pass.
+  virtual bool long_passes() const { return false; }
+
+  /// What long passes ask now and then, in the thread that made the call, until the next `watch`:
+  /// when it returns false they throw Interrupted, and K is undefined.
+  void watch(std::function<bool()> answer) { answer_ = std::move(answer); }
+
   /// Sweeps over the matrix since the last reset.
   const PassCounts& counts() const { return counts_; }
   void reset_counts() { counts_ = {}; }
 
  protected:
+  /// Whether a long pass goes on. It may ask as often as it likes, in the thread of the call.
+  bool goes_on() const;
+
   mutable PassCounts counts_;
+
+ private:
+  std::function<bool()> answer_;
+  mutable std::chrono::steady_clock::time_point last_look_;
 };
 
 /// log2 sum_i 2^(rows_i - s c_ij) for one column, on the processor.

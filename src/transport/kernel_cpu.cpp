@@ -4,11 +4,13 @@
 #include "transport/kernel_cpu.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <mutex>
 #include <numbers>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/linalg.h"
@@ -30,13 +32,6 @@ void by_fours(Rows rows, Body&& body) {
   Index i = rows.begin;
   for (; i + 4 <= rows.end; i += 4) body(i, 4);
   for (; i < rows.end; ++i) body(i, 1);
-}
-
-// body(part) for the rows, `most` at a time.
-template <class Body>
-void for_parts(Rows rows, Index most, Body&& body) {
-  for (Index begin = rows.begin; begin < rows.end; begin += most)
-    body(Rows{begin, std::min(begin + most, rows.end)});
 }
 
 template <class T>
@@ -64,6 +59,7 @@ class CpuKernel final : public Kernel {
   Vector precondition(const Vector& y) const override;
   double safe_log2() const override { return is_double ? 300 : 20; }
   double rounding() const override { return is_double ? 1e-11 : 1e-5; }
+  bool long_passes() const override { return !plan_.stored; }
 
  private:
   static constexpr bool is_double = std::is_same_v<T, double>;
@@ -74,6 +70,8 @@ class CpuKernel final : public Kernel {
   void dot_block(const T* k, int count, const Column& x, double* out) const;
   template <class Body>
   void for_rows(Body&& body) const;
+  template <class Body>
+  void for_made_parts(Rows rows, Body&& body) const;
   template <class Body>
   void sweep(Body&& body) const;
   template <class Body>
@@ -116,6 +114,8 @@ class CpuKernel final : public Kernel {
   mutable ColumnSums<T> sums_;
   mutable std::vector<RowMatrix<T>> blocks_;
   mutable std::mutex blocks_mutex_;
+  mutable std::thread::id caller_;          // of the pass under way
+  mutable std::atomic<bool> stops_{false};  // it was interrupted
   linalg::FloatMatrix rounded_, factor_;
 };
 
@@ -171,7 +171,21 @@ template <class Body>
 void CpuKernel<T>::for_rows(Body&& body) const {
   std::optional<linalg::Threads> alone;
   if (!plan_.stored) alone.emplace(1);
+  caller_ = std::this_thread::get_id();
+  stops_ = false;
   run_pieces(plan_.pieces, plan_.threads, [&](Index k) { body(k, rows_of(k)); });
+}
+
+// body(part) for the rows that are made at a time. The thread that made the call asks whether to go
+// on, and all of them stop.
+template <class T>
+template <class Body>
+void CpuKernel<T>::for_made_parts(Rows rows, Body&& body) const {
+  for_parts(rows, plan_.made_rows, [&](Rows part) {
+    if (std::this_thread::get_id() == caller_ && !goes_on()) stops_ = true;
+    if (stops_) throw Interrupted();
+    body(part);
+  });
 }
 
 // body(piece, rows, K of the first of them): all rows of a piece at once when K is stored, else a
@@ -182,7 +196,7 @@ void CpuKernel<T>::sweep(Body&& body) const {
   for_rows([&](Index piece, Rows rows) {
     if (plan_.stored) return body(piece, rows, kernel_.row(rows.begin).data());
     Block block(*this);
-    for_parts(rows, plan_.made_rows, [&](Rows part) {
+    for_made_parts(rows, [&](Rows part) {
       entries_.make(part, block.rows);
       for (Index i = part.begin; i < part.end; ++i) {
         T* row = block.rows.row(i - part.begin).data();
@@ -207,7 +221,7 @@ void CpuKernel<T>::sweep_costs(Body&& body) {
     }
     Block block(*this);
     Column row(n());
-    for_parts(rows, plan_.made_rows, [&](Rows part) {
+    for_made_parts(rows, [&](Rows part) {
       entries_.make(part, block.rows);
       for (Index i = part.begin; i < part.end; ++i)
         body(piece, i, block.rows.row(i - part.begin).data(), row.data());

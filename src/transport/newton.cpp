@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace remblai {
@@ -17,16 +18,6 @@ double longest_step(const Kernel& kernel) {
 }
 
 }  // namespace
-
-// The Hessian at one point: diagonal - diag(b) K' diag(weights) K diag(b).
-struct Newton::System {
-  Vector diagonal, weights, b;
-
-  Vector times(const Kernel& kernel, const Vector& x) const {
-    return diagonal.cwiseProduct(x) -
-           b.cwiseProduct(kernel.fused(b.cwiseProduct(x), RowRule::weigh(weights)));
-  }
-};
 
 Newton::Newton(Kernel& kernel, const Marginal& rows, const Marginal& columns,
                std::function<bool()> keep_going)
@@ -58,13 +49,14 @@ void Newton::step(Scaling& scaling, double error, double tolerance) {
 Vector Newton::direction(const Scaling& scaling, double error, double tolerance, double& slope) {
   const double lambda = scaling.lambda();
   const Vector wanted = scaling.wanted_columns(), sums = scaling.column_sums();
-  System system{sums + lambda * columns_.curvature() * wanted,
-                rows_.power(lambda) * scaling.a().cwiseAbs2().cwiseQuotient(scaling.wanted_rows()),
-                scaling.b()};
+  Hessian hessian{
+      sums + lambda * columns_.curvature() * wanted,
+      rows_.power(lambda) * scaling.a().cwiseAbs2().cwiseQuotient(scaling.wanted_rows()),
+      scaling.b(), rows_.is_exact() && columns_.is_exact()};
   if (!columns_.is_exact())  // a column that has vanished is left where it is
-    system.diagonal = system.diagonal.cwiseMax(1e-30 * system.diagonal.maxCoeff());
+    hessian.diagonal = hessian.diagonal.cwiseMax(1e-30 * hessian.diagonal.maxCoeff());
   if (!rows_.is_exact())  // a row that has vanished, 0/0 here, does not count
-    system.weights = system.weights.unaryExpr([](double w) { return std::isfinite(w) ? w : 0; });
+    hessian.weights = hessian.weights.unaryExpr([](double w) { return std::isfinite(w) ? w : 0; });
   const Vector gradient = wanted - sums;
 
   // Iterations in the time of a factorisation: one reads 8 m n bytes, the other makes n^2 m + n^3/3
@@ -75,12 +67,12 @@ Vector Newton::direction(const Scaling& scaling, double error, double tolerance,
   const double enough = goal * gradient.lpNorm<1>();
   const bool may_factorise = columns_.size() <= kernel_.most_factored() && !unfactorable_;
   Vector x = Vector::Zero(columns_.size()), residual = gradient;
-  const auto reached = [&](int most) { return solve(system, enough, most, x, residual); };
-  const bool fresh = stale_ && may_factorise && factorise(system);
+  const auto reached = [&](int most) { return solve(hessian, enough, most, x, residual); };
+  const bool fresh = stale_ && may_factorise && factorise(hessian);
   const int patience = factored_ ? std::max(3, worth / 6) : worth;
   const bool done = may_factorise && !fresh && reached(patience);
   if (!done) {
-    if (may_factorise && !fresh && !unfactorable_) factorise(system);
+    if (may_factorise && !fresh && !unfactorable_) factorise(hessian);
     reached(factored_ ? std::max(20, worth) : most_iterations);
   }
   slope = x.dot(gradient);
@@ -89,12 +81,11 @@ Vector Newton::direction(const Scaling& scaling, double error, double tolerance,
 
 // H scaled by diag^-1/2 from both sides becomes the preconditioner by its Cholesky factor. Its null
 // vector, where it has one, is added as a direction. False when it is singular beyond that.
-bool Newton::factorise(const System& system) {
+bool Newton::factorise(const Hessian& hessian) {
   stale_ = false;
-  root_ = system.diagonal.cwiseSqrt();
-  const bool singular = rows_.is_exact() && columns_.is_exact();
-  factored_ = kernel_.factorise(system.weights.cwiseSqrt(), system.b.cwiseQuotient(root_),
-                                singular ? Vector(root_ / root_.norm()) : Vector());
+  root_ = hessian.diagonal.cwiseSqrt();
+  factored_ = kernel_.factorise(hessian.weights.cwiseSqrt(), hessian.b.cwiseQuotient(root_),
+                                hessian.singular ? Vector(root_ / root_.norm()) : Vector());
   unfactorable_ = !factored_;
   return factored_;
 }
@@ -102,35 +93,22 @@ bool Newton::factorise(const System& system) {
 // For H x = gradient, on from x and its residual, which it updates, until the L1 norm of the
 // residual is `enough`, or for `most` iterations. With a null vector the iterates stay orthogonal
 // to it, up to rounding. True when there is nothing left to do.
-bool Newton::solve(const System& system, double enough, int most, Vector& x,
+bool Newton::solve(const Hessian& hessian, double enough, int most, Vector& x,
                    Vector& residual) const {
-  Vector jacobi;
-  if (!factored_)
-    jacobi = (system.diagonal -
-              system.b.cwiseAbs2().cwiseProduct(kernel_.squares_transpose_times(system.weights)))
-                 .cwiseMax(1e-6 * system.diagonal);
-  const auto preconditioned = [&](const Vector& y) -> Vector {
-    if (!factored_) return y.cwiseQuotient(jacobi);
-    return kernel_.precondition(y.cwiseQuotient(root_)).cwiseQuotient(root_);
+  const auto vectors = kernel_.gradients(hessian, x, residual, factored_ ? &root_ : nullptr);
+  const auto iterate = [&] {
+    Gradients::Residual now = vectors->begin();
+    for (int k = 0; k < most; ++k) {
+      if (now.norm <= enough || !keep_going_()) return true;
+      const std::optional<Gradients::Residual> next = vectors->step(now.product);
+      if (!next) return true;
+      now = *next;
+    }
+    return now.norm <= enough;
   };
-  Vector z = preconditioned(residual);
-  Vector d = z;
-  double rho = residual.dot(z);
-  for (int k = 0; k < most; ++k) {
-    if (residual.lpNorm<1>() <= enough) return true;
-    if (!keep_going_()) return true;
-    const Vector product = system.times(kernel_, d);
-    const double curvature = d.dot(product);
-    if (!(curvature > 0)) return true;
-    const double length = rho / curvature;
-    x += length * d;
-    residual -= length * product;
-    z = preconditioned(residual);
-    const double next = residual.dot(z);
-    d = z + (next / rho) * d;
-    rho = next;
-  }
-  return residual.lpNorm<1>() <= enough;
+  const bool done = iterate();
+  vectors->take(x, residual);
+  return done;
 }
 
 }  // namespace remblai

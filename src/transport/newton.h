@@ -29,10 +29,9 @@ class Newton {
   int steps() const { return steps_; }
 
  private:
-  struct System;
   Vector direction(const Scaling& scaling, double error, double tolerance, double& slope);
-  bool factorise(const System& system);
-  bool solve(const System& system, double enough, int most, Vector& x, Vector& residual) const;
+  bool factorise(const Hessian& hessian);
+  bool solve(const Hessian& hessian, double enough, int most, Vector& x, Vector& residual) const;
 
   Kernel& kernel_;
   const Marginal& rows_;

@@ -2,8 +2,10 @@
 #include "transport/solver.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "transport/anderson.h"
 #include "transport/certificate.h"
@@ -28,6 +30,10 @@ class Solve {
 
   int newton_steps() const { return newton_.steps(); }
   bool stopped() const { return stopped_; }
+  double error() const { return error_; }
+
+  /// Potentials that belong together, while a pass may leave others behind.
+  const Potentials& safe() const { return safe_; }
 
  private:
   double first_stage(double lambda, double range, const Vector& g);
@@ -44,10 +50,15 @@ class Solve {
   Newton newton_;
   double error_ = 0;
   bool stopped_ = false;
+  Potentials safe_;
 };
 
 bool Solve::run(double lambda, double range, Potentials& potentials) {
   bool reached = false;
+  if (kernel_.long_passes()) {
+    const Vector none = Vector::Zero(scaling_.column_count());
+    safe_ = {Vector::Zero(rows_.size()), potentials.g.size() > 0 ? potentials.g : none};
+  }
   double stage = first_stage(lambda, range, potentials.g);
   while (true) {
     const bool last = stage <= lambda;
@@ -61,7 +72,7 @@ bool Solve::run(double lambda, double range, Potentials& potentials) {
   }
   // A solve that was stopped early returns potentials that belong to lambda all the same.
   if (stage > lambda) scaling_.start(lambda, scaling_.g());
-  potentials = {scaling_.f(), scaling_.g()};
+  safe_ = potentials = {scaling_.f(), scaling_.g()};
   return reached;
 }
 
@@ -89,6 +100,7 @@ void Solve::restart(double lambda) {
 }
 
 bool Solve::may_go_on() {
+  if (kernel_.long_passes()) safe_ = {scaling_.f(), scaling_.g()};
   // One process that stops, stops all.
   if (options_.keep_going &&
       rows_.shard().any(!options_.keep_going(kernel_.counts().all(), error_)))
@@ -153,6 +165,43 @@ bool Solve::reach_by_anderson(double tolerance) {
   }
 }
 
+// While it lives, long passes of the kernel may be stopped. A stop that was asked for leaves the
+// rest of a pass, and the check of the potentials, some time yet: most of them need less. Passes of
+// several processes are not stopped, for all of them would have to be.
+class Watch {
+ public:
+  Watch(Kernel& kernel, const Solve& solve, const Shard& shard, const TransportOptions& options)
+      : kernel_(kernel) {
+    if (!options.keep_going || shard.divided()) return;
+    kernel.watch([this, &solve, &options] {
+      if (!asked_ && options.keep_going(kernel_.counts().all(), solve.error())) return true;
+      const auto now = std::chrono::steady_clock::now();
+      if (!asked_) asked_ = now;
+      return now - *asked_ < std::chrono::milliseconds(300);
+    });
+  }
+  ~Watch() { kernel_.watch({}); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  Kernel& kernel_;
+  std::optional<std::chrono::steady_clock::time_point> asked_;
+};
+
+// What can be said without a plan.
+TransportResult unmeasured(const Kernel& kernel) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  TransportResult result;
+  for (double* value : {&result.source_error, &result.target_error, &result.cost, &result.entropy,
+                        &result.mass, &result.relaxation, &result.dual, &result.gap})
+    *value = nan;
+  result.by_kind = kernel.counts();
+  result.passes = result.by_kind.all();
+  result.stopped = true;
+  return result;
+}
+
 }  // namespace
 
 Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& rows,
@@ -160,12 +209,20 @@ Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& r
                        Potentials& potentials) {
   kernel.reset_counts();
   Solve run(kernel, rows, columns, options);
+  const Watch watch(kernel, run, rows.shard(), options);
   Solved solved;
-  solved.result.converged = run.run(lambda, cost.range(), potentials);
-  solved.result.stopped = run.stopped();
-  solved.result.newton_steps = run.newton_steps();
-  solved.sums =
-      certify(kernel, rows, columns, lambda, potentials, options.tolerance, solved.result);
+  try {
+    solved.result.converged = run.run(lambda, cost.range(), potentials);
+    solved.result.stopped = run.stopped();
+    solved.result.newton_steps = run.newton_steps();
+    solved.sums =
+        certify(kernel, rows, columns, lambda, potentials, options.tolerance, solved.result);
+    solved.has_plan = true;
+  } catch (const Interrupted&) {
+    potentials = run.safe();
+    solved = {unmeasured(kernel), {}, false};
+    solved.result.newton_steps = run.newton_steps();
+  }
   return solved;
 }
 

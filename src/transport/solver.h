@@ -10,10 +10,12 @@ struct Potentials {
   Vector f, g;  ///< in units of the cost; g is empty before the first solve
 };
 
-/// What a solve leaves behind, beside the potentials: `kernel` holds the plan itself.
+/// What a solve leaves behind, beside the potentials: `kernel` holds the plan itself, unless the
+/// solve was stopped in the middle of a pass.
 struct Solved {
   TransportResult result;
   Kernel::Sums sums;  ///< of the plan
+  bool has_plan = false;
 };
 
 /// `kernel` uses `cost`. `potentials` are where the solve begins (their g, where there is one) and

@@ -82,6 +82,10 @@ struct REMBLAI_LOCAL Transport::State {
   Kernel::Sums sums;
 
   void use(GroundCost next);
+  GroundCost released() {  // the cost at hand, which is not needed any more
+    has_plan = has_cost = false;
+    return std::move(cost);
+  }
 };
 
 Transport::Transport(Vector p, Vector q, const Resources& resources)
@@ -145,7 +149,7 @@ void Transport::set_source_weights(Vector p) {
 
 void Transport::set_points(const Matrix& x, const Matrix& z) {
   state_->shard.agree([&] { require_points(x, z, state_->shard); });
-  state_->use(GroundCost::between_points(x, z, state_->shard));
+  state_->use(GroundCost::between_points(x, z, state_->shard, state_->released()));
 }
 
 void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
@@ -161,7 +165,7 @@ void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,
     require_finite(left, "terms");
     require_finite(right, "terms");
   });
-  GroundCost cost = GroundCost::between_points(x, z, state_->shard);
+  GroundCost cost = GroundCost::between_points(x, z, state_->shard, state_->released());
   cost.add_terms(left, right);
   state_->use(std::move(cost));
 }
@@ -211,6 +215,14 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
                  .value = fmt::format("{}", options.max_passes),
                  .problem = "is less than 1",
                  .remedy = "give 1 or more"});
+  // Floats hold a cost to some 1e-8 of the largest. Far beyond that nothing of the others is left.
+  constexpr double most = 1e14;
+  if (s.resources.precision == Precision::float32 && !(s.cost.range() <= most * lambda))
+    throw Error({.field = "lambda",
+                 .value = fmt::format("{:.1e}", lambda),
+                 .problem = fmt::format("is too small for float beside costs that differ by {:.1e}",
+                                        s.cost.range()),
+                 .remedy = "give the $precision double, or a larger $lambda"});
   const linalg::Threads scope(s.resources.threads);
   if (s.start.size() > 0) s.potentials.g = std::exchange(s.start, {});
   s.has_plan = false;  // until this solve has one, whatever a callback throws
@@ -218,7 +230,7 @@ TransportResult Transport::solve(double lambda, const TransportOptions& options)
       find_potentials(*s.kernel, s.cost, rule(s.p, options.relax_source, lambda, s.shard),
                       rule(s.q, options.relax_target, lambda, {}), lambda, options, s.potentials);
   s.sums = std::move(solved.sums);
-  s.has_plan = true;
+  s.has_plan = solved.has_plan;
   return solved.result;
 }
 

@@ -79,6 +79,22 @@ TEST(Linalg, EmptyExtents) {
   EXPECT_EQ(solve_lower(identity(3), Matrix(3, 0)).cols(), 0);
 }
 
+// More rows than one block has, and none at all.
+TEST(Linalg, ProductsOfMadeRowsAreThoseOfTheMatrix) {
+  for (const Index rows : {0, 5, 9000}) {
+    const Matrix a = test::random_matrix(rows, 130, 1), b = test::random_matrix(rows, 150, 2);
+    const auto fill = [&](Rows some, Eigen::Ref<Matrix> to) {
+      to = b.middleRows(some.begin, some.end - some.begin);
+    };
+    const Matrix gram = linalg::gram_of_made(rows, 150, fill);
+    EXPECT_LE(test::difference(gram, b.transpose() * b), 1e-9);
+    EXPECT_EQ(gram, Matrix(gram.transpose()));
+    const Matrix product = linalg::transpose_times_made(a, 150, fill);
+    EXPECT_LE(test::difference(product, a.transpose() * b), 1e-9);
+    EXPECT_EQ(linalg::copy_of(b), b);
+  }
+}
+
 TEST(Linalg, GramIsExactlySymmetric) {
   const Matrix a = random_matrix(40, 9, 6);
   const Matrix c = gram(a);

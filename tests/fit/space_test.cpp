@@ -43,6 +43,22 @@ TEST(Space, ConstantColumnsAndDuplicatePointsLowerTheRank) {
   EXPECT_EQ(space_of(twice, twice).rank(), 2);
 }
 
+// A pixel that is seldom anything but black is a direction as good as others, and a copy of another
+// column is none.
+TEST(Space, AColumnThatIsSeldomOtherThanZeroCounts) {
+  Matrix x = test::random_matrix(400, 6, 3), z = test::random_matrix(300, 6, 4);
+  x.col(2).setZero();
+  z.col(2).setZero();
+  x(7, 2) = 1e-5;
+  const Space space = space_of(x, z);
+  EXPECT_EQ(space.rank(), 6);
+  EXPECT_NEAR((space.x.row(7) - space.z.row(3)).norm() * space.frame.length,
+              (x.row(7) - z.row(3)).norm(), 1e-12);
+  x.col(2) = 1e-5 * x.col(4);
+  z.col(2) = 1e-5 * z.col(4);
+  EXPECT_EQ(space_of(x, z).rank(), 5);
+}
+
 // The answer in the span equals the one computed in all d dimensions: the same priors, given as
 // dense matrices, are never reduced.
 TEST(Space, TheSubspaceRuleIsExact) {

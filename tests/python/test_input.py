@@ -75,6 +75,65 @@ def test_whole_numbers_are_points():
     assert fitted.transform(Xs=(10 * Xs).astype(int)).dtype == np.float64
 
 
+class OnGpu:
+    """Like an array on a GPU: NumPy cannot read it, and its library has a way of its own."""
+
+    def __init__(self, values):
+        self._values = values
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("it is on the GPU")
+
+
+class LikeTorch(OnGpu):
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self._values
+
+
+class LikeCupy(OnGpu):
+    def get(self):
+        return self._values
+
+
+class LikeNumba:
+    __cuda_array_interface__ = {}
+
+    def __init__(self, values):
+        self._values = values
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def copy_to_host(self):
+        return self._values
+
+
+class LikeJax(OnGpu):
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._values, dtype=dtype)
+
+
+@pytest.mark.parametrize("kind", [LikeTorch, LikeCupy, LikeNumba, LikeJax])
+def test_arrays_on_a_gpu_are_copied(kind):
+    fitted = GroundMetricTransport().fit(Xs=kind(Xs), ys=kind(ys), Xt=kind(Xt))
+    np.testing.assert_array_equal(fitted.transform(Xs=kind(Xs)), EXPECTED)
+    weights = kind(np.ones(len(Xs)))
+    model = remblai.fit(Xs=kind(Xs), Xt=kind(Xt), source_weights=weights)
+    np.testing.assert_array_equal(model.f, remblai.fit(Xs=Xs, Xt=Xt).f)
+    cost = np.add.outer(np.arange(4.0), np.arange(5.0)) ** 2
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    plan = remblai.transport(kind(cost), kind(weights), lambda_=1.0).plan
+    np.testing.assert_array_equal(plan, remblai.transport(cost, weights, lambda_=1.0).plan)
+
+
 def test_torch_tensors():
     torch = pytest.importorskip("torch")
     fitted = GroundMetricTransport().fit(Xs=torch.from_numpy(Xs), Xt=torch.from_numpy(Xt))

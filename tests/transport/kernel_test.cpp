@@ -127,6 +127,86 @@ TEST_P(EveryKernel, APreconditionerInvertsWhatItFactorised) {
   EXPECT_FALSE(k->factorise(1e3 * left, 1e3 * right, null));
 }
 
+// Some iterations of conjugate gradients against the dense matrix.
+TEST_P(EveryKernel, GradientsAreThoseOfItsHessian) {
+  const auto k = kernel();
+  k->use(cost);
+  k->fix(lambda, test::random_matrix(70, 1, 3).col(0), test::random_matrix(50, 1, 4).col(0));
+  const Matrix plan = k->matrix();
+  Hessian hessian;
+  hessian.b = 1 + test::random_weights(50, 5).array();
+  hessian.weights = plan.rowwise().sum().cwiseInverse();
+  hessian.diagonal =
+      hessian.b.cwiseProduct(plan.transpose() * hessian.weights.cwiseProduct(plan * hessian.b));
+  const Matrix inner = hessian.b.asDiagonal() * plan.transpose() * hessian.weights.asDiagonal() *
+                       plan * hessian.b.asDiagonal();
+  hessian.singular = true;
+  const Matrix h = Matrix(hessian.diagonal.asDiagonal()) - inner;
+  const Vector start = test::random_matrix(50, 1, 6).col(0);
+  Vector r = test::random_matrix(50, 1, 7).col(0);
+  r.array() -= r.mean();
+  const double digits = std::max(GetParam().error, 2e-6);
+  const auto vectors = k->gradients(hessian, start, r, nullptr);
+  const Vector jacobi = h.diagonal().cwiseMax(1e-6 * hessian.diagonal);
+  Vector eased = r.cwiseQuotient(jacobi), d = eased, reached = start;
+  Gradients::Residual now = vectors->begin();
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_NEAR(now.product, r.dot(eased), 50 * digits * r.cwiseAbs().dot(eased.cwiseAbs()))
+        << step;
+    EXPECT_NEAR(now.norm, r.lpNorm<1>(), 50 * digits * r.lpNorm<1>()) << step;
+    const std::optional<Gradients::Residual> next = vectors->step(now.product);
+    ASSERT_TRUE(next);
+    const double length = now.product / d.dot(h * d);
+    reached += length * d;
+    r -= length * (h * d);
+    eased = r.cwiseQuotient(jacobi);
+    d = eased + next->product / now.product * d;
+    now = *next;
+  }
+  Vector found, residual;
+  vectors->take(found, residual);
+  EXPECT_LE(test::difference(found, reached), 1e3 * digits * (1 + reached.cwiseAbs().maxCoeff()));
+  EXPECT_LE(test::difference(residual, r), 1e3 * digits);
+}
+
+// Long passes ask whether to go on; stored ones are over before anybody would wait.
+TEST_P(EveryKernel, LongPassesCanBeStopped) {
+  const auto k = kernel();
+  k->use(cost);
+  k->fix(lambda, Vector::Zero(70), Vector::Zero(50));
+  const Vector ones = Vector::Ones(50);
+  EXPECT_EQ(k->long_passes(), GetParam().memory < 1e-3);
+  k->watch([] { return false; });
+  if (k->long_passes())
+    EXPECT_THROW(k->times(ones), Interrupted);
+  else
+    EXPECT_NO_THROW(k->times(ones));
+  k->watch({});
+  EXPECT_LE(test::difference(k->times(ones), k->matrix() * ones), 1e-3);
+}
+
+// Where every exponent but one is far below 0, K is 0 and 1, to the digits that exponents have.
+TEST_P(EveryKernel, NoRangeIsTooWide) {
+  const auto k = kernel();
+  k->use(cost);
+  const Marginal rows = Marginal::exact(test::random_weights(70, 4));
+  for (const double ratio : {1e6, 1e9, 1e12}) {
+    const double digits = 1e-6 + 1e-14 * ratio;
+    const double small = cost.range() / ratio;
+    Vector u(70), a(70);
+    k->rescale(small, Vector::Zero(50), u, RowRule::meet(rows, small, u, a));
+    const Matrix found = k->matrix();
+    const Matrix costs = cost.block(0, 70);
+    for (Index i = 0; i < 70; ++i) {
+      Index nearest = 0;
+      costs.row(i).minCoeff(&nearest);
+      EXPECT_NEAR(found(i, nearest), 1, digits) << ratio;
+      EXPECT_NEAR(found.row(i).sum(), 1, digits) << ratio;
+    }
+    EXPECT_TRUE(a.allFinite() && u.allFinite()) << ratio;
+  }
+}
+
 // Sizes may change from one cost to the next, and so may what is stored.
 TEST_P(EveryKernel, TakesOneCostAfterAnother) {
   const auto k = kernel();

@@ -547,5 +547,40 @@ TEST(TransportSlow, MnistPixelsAtTenThousand) {
   EXPECT_LE(result.gap, 1e-5 * largest.maxCoeff());
 }
 
+// A pass over rows that are made takes long here; nobody waits for its end.
+TEST(Transport, AStopDoesNotWaitForALongPass) {
+  const Index n = 60000;
+  Transport transport(Vector::Constant(n, 1.0 / n), Vector::Constant(n, 1.0 / n),
+                      {.threads = 1, .memory = 1e-3, .device = Device::cpu});
+  transport.set_points(test::random_matrix(n, 2, 1), test::random_matrix(n, 2, 2));
+  TransportOptions options;
+  options.keep_going = [](int, double) { return false; };
+  const TransportResult result = transport.solve(1, options);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_FALSE(result.converged);
+  EXPECT_TRUE(std::isnan(result.target_error));
+  EXPECT_TRUE(transport.f().allFinite() && transport.g().allFinite());
+  EXPECT_THROW(transport.plan_times(Matrix::Ones(n, 1)), Error);
+}
+
+// Floats would hold nothing of the costs beside the largest. In double a pair may be forbidden by a
+// cost beyond all others.
+TEST(Transport, ALambdaThatFloatsCannotResolveIsRefused) {
+  Matrix cost = test::random_matrix(20, 30, 3).cwiseAbs();
+  cost(3, 4) = 1e20;
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Transport transport(test::random_weights(20, 1), test::random_weights(30, 2),
+                        {.threads = 1, .precision = precision});
+    transport.set_cost(cost);
+    if (precision == Precision::float64) {
+      EXPECT_TRUE(transport.solve(1, {}).converged);
+      EXPECT_EQ(transport.plan()(3, 4), 0);
+      continue;
+    }
+    const std::string message = test::message_of([&] { transport.solve(1, {}); });
+    EXPECT_TRUE(test::contains(message, "too small for float")) << message;
+  }
+}
+
 }  // namespace
 }  // namespace remblai

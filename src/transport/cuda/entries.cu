@@ -43,7 +43,8 @@ __device__ float exact_sum(float a, float b, float& lost) {
 
 // 2^(column - scale entry + shift). The terms may be far larger than their sum: in float alone it
 // would lose the digits that a small lambda needs, and doubles cost more than the memory does.
-__device__ float exponential(const Pair& column, const Pair& scale, const Pair& shift, float entry) {
+__device__ float exponential(const Pair& column, const Pair& scale, const Pair& shift,
+                             float entry) {
   const float product = __fmul_rn(scale.high, entry);
   float lost = column.low + shift.low - fmaf(scale.low, entry, fmaf(scale.high, entry, -product));
   const float sum = exact_sum(exact_sum(column.high, -product, lost), shift.high, lost);
@@ -54,20 +55,24 @@ __device__ double exponential(double column, double scale, double shift, double 
   return exp2(column - scale * entry + shift);
 }
 
-// Some rows and some columns of K, and their part of the products. A thread takes 16 bytes of each
-// row at a time.
-template <class T>
+// The same for terms that no float holds. It takes as long as a kernel in double.
+__device__ float exponential(double column, double scale, double shift, float entry) {
+  return exp2f(static_cast<float>(column - scale * static_cast<double>(entry) + shift));
+}
+
+// Some rows and some columns of K, and their part of the products and, behind these, of the costs.
+// A thread takes 16 bytes of each row at a time. `Number` is what exponents are made of.
+template <class T, class Number, bool with_costs>
 __global__ void __launch_bounds__(threads)
     make_rows(Tile<T> tile, const double* columns, double scale, const double* shifts,
               const double* x, std::int64_t columns_a_part, double* partial) {
-  using Number = std::conditional_t<sizeof(T) == sizeof(double), double, Pair>;
   constexpr int lane = 16 / sizeof(T);
-  __shared__ double parts[rows_together][warps];
+  __shared__ double parts[rows_together][warps], cost_parts[rows_together][warps];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows_together;
   const std::int64_t begin = blockIdx.y * columns_a_part;
   const std::int64_t end = min(begin + columns_a_part, tile.stride);
   const Number unit(scale);
-  double dot[rows_together] = {};
+  double dot[rows_together] = {}, cost[rows_together] = {};
   for (std::int64_t j = begin + threadIdx.x * lane; j < end; j += threads * lane) {
     T entries[rows_together][lane];
 #pragma unroll
@@ -85,8 +90,11 @@ __global__ void __launch_bounds__(threads)
       for (int r = 0; r < rows_together; ++r) {
         if (first + r >= tile.rows) continue;
         const Number shift(shifts[first + r]);
-        entries[r][l] = inside ? exponential(column, unit, shift, entries[r][l]) : T(0);
-        sums[r] += entries[r][l] * factor;
+        const T k = inside ? exponential(column, unit, shift, entries[r][l]) : T(0);
+        if constexpr (with_costs)
+          cost[r] += static_cast<double>(k) * static_cast<double>(entries[r][l]);
+        entries[r][l] = k;
+        sums[r] += k * factor;
       }
     }
 #pragma unroll
@@ -99,9 +107,13 @@ __global__ void __launch_bounds__(threads)
   }
 #pragma unroll
   for (int r = 0; r < rows_together; ++r) {
+    const bool mine = threadIdx.x == 0 && first + r < tile.rows;
     const double total = block_sum(dot[r], parts[r]);
-    if (threadIdx.x == 0 && first + r < tile.rows)
-      partial[blockIdx.y * tile.rows + first + r] = total;
+    if (mine) partial[blockIdx.y * tile.rows + first + r] = total;
+    if constexpr (with_costs) {
+      const double costs = block_sum(cost[r], cost_parts[r]);
+      if (mine) partial[(gridDim.y + blockIdx.y) * tile.rows + first + r] = costs;
+    }
   }
 }
 
@@ -113,16 +125,15 @@ __global__ void add_parts(const double* partial, int parts, std::int64_t rows, d
   products[i] = total;
 }
 
-template <class T>
-__global__ void __launch_bounds__(threads) cost_of_rows(Tile<T> tile, double* out) {
-  __shared__ double parts[warps];
+// left_i K_ij right_j, in float.
+__global__ void scale_rows(Tile<double> tile, const double* left, const double* right,
+                           Tile<float> to) {
   const std::int64_t i = blockIdx.x;
-  double total = 0;
-  for (std::int64_t j = threadIdx.x; j < tile.columns; j += threads)
-    total += static_cast<double>(tile.kernel[i * tile.stride + j]) *
-             static_cast<double>(tile.entries[i * tile.stride + j]);
-  total = block_sum(total, parts);
-  if (threadIdx.x == 0) out[i] = total;
+  const double factor = left[i];
+  for (std::int64_t j = threadIdx.x; j < to.stride; j += blockDim.x)
+    to.kernel[i * to.stride + j] =
+        j < tile.columns ? static_cast<float>(factor * tile.kernel[i * tile.stride + j] * right[j])
+                         : 0.0F;
 }
 
 template <class T>
@@ -172,28 +183,39 @@ void find_shifts(const Tile<T>& tile, const double* columns, double scale, doubl
 }
 
 std::int64_t partial_products(std::int64_t rows) {
-  return most_parts * rows;
+  return 2 * most_parts * rows;
 }
 
 template <class T>
-void exponentials(const Tile<T>& tile, const double* columns, double scale, const double* shifts,
-                  const double* x, double* products, double* partial, int processors,
-                  Stream stream) {
+void exponentials(const Tile<T>& tile, const Exponents& exponents, const double* x,
+                  double* products, double* costs, double* partial, int processors, Stream stream) {
   const std::int64_t groups = (tile.rows + rows_together - 1) / rows_together;
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(8 * processors / groups, 1,
-                               std::clamp<std::int64_t>(tile.stride / 8192, 1, most_parts));
+  const std::int64_t parts = std::clamp<std::int64_t>(
+      8 * processors / groups, 1, std::clamp<std::int64_t>(tile.stride / 8192, 1, most_parts));
   constexpr std::int64_t round = threads * 16 / sizeof(T);
   const std::int64_t columns_a_part = (tile.stride + parts * round - 1) / (parts * round) * round;
-  make_rows<T><<<dim3(grid(groups), grid(parts)), threads, 0, stream>>>(
-      tile, columns, scale, shifts, x, columns_a_part, partial);
-  add_parts<<<grid((tile.rows + 255) / 256), 256, 0, stream>>>(partial, static_cast<int>(parts),
-                                                               tile.rows, products);
+  const auto run = [&](auto kernel) {
+    kernel<<<dim3(grid(groups), grid(parts)), threads, 0, stream>>>(
+        tile, exponents.columns, exponents.scale, exponents.rows, x, columns_a_part, partial);
+  };
+  using Short = std::conditional_t<sizeof(T) == sizeof(double), double, Pair>;
+  // Beyond it two floats are not enough for the digits of a term, and far beyond one is infinite.
+  constexpr double far = 1e12;
+  if (sizeof(T) < sizeof(double) && !(exponents.largest < far))
+    costs ? run(make_rows<T, double, true>) : run(make_rows<T, double, false>);
+  else
+    costs ? run(make_rows<T, Short, true>) : run(make_rows<T, Short, false>);
+  const auto add = [&](const double* from, double* to) {
+    add_parts<<<grid((tile.rows + 255) / 256), 256, 0, stream>>>(from, static_cast<int>(parts),
+                                                                 tile.rows, to);
+  };
+  add(partial, products);
+  if (costs) add(partial + parts * tile.rows, costs);
 }
 
-template <class T>
-void row_costs(const Tile<T>& tile, double* out, Stream stream) {
-  cost_of_rows<T><<<grid(tile.rows), threads, 0, stream>>>(tile, out);
+void round(const Tile<double>& tile, const double* left, const double* right, const Tile<float>& to,
+           Stream stream) {
+  scale_rows<<<grid(tile.rows), threads, 0, stream>>>(tile, left, right, to);
 }
 
 template <class T>
@@ -211,12 +233,11 @@ void split(const double* from, double factor, std::int64_t rows, std::int64_t k,
   split_rows<<<1024, 256, 0, stream>>>(from, factor, rows, k, side, to);
 }
 
-#define REMBLAI_FOR(T)                                                                         \
-  template void find_shifts<T>(const Tile<T>&, const double*, double, double*, Stream);        \
-  template void exponentials<T>(const Tile<T>&, const double*, double, const double*,          \
-                                const double*, double*, double*, int, Stream);                 \
-  template void row_costs<T>(const Tile<T>&, double*, Stream);                                 \
-  template void narrow<T>(const double*, double, const Tile<T>&, Stream);                      \
+#define REMBLAI_FOR(T)                                                                             \
+  template void find_shifts<T>(const Tile<T>&, const double*, double, double*, Stream);            \
+  template void exponentials<T>(const Tile<T>&, const Exponents&, const double*, double*, double*, \
+                                double*, int, Stream);                                             \
+  template void narrow<T>(const double*, double, const Tile<T>&, Stream);                          \
   template void widen<T>(const Tile<T>&, double*, Stream);
 REMBLAI_FOR(float)
 REMBLAI_FOR(double)

@@ -10,17 +10,24 @@ template <class T>
 void find_shifts(const Tile<T>& tile, const double* columns, double scale, double* shifts,
                  Stream stream);
 
-/// K_ij = 2^(columns_j - scale entries_ij + shifts_i), and products_i = (K x)_i. `partial` is room
-/// for `partial_products` numbers.
+/// The exponents of K: columns_j - scale entries_ij + rows_i.
+struct Exponents {
+  const double* columns = nullptr;
+  const double* rows = nullptr;
+  double scale = 0;
+  double largest = 0;  ///< bound of the absolute values of their three terms
+};
+
+/// K_ij = 2^exponent and products_i = (K x)_i; with `costs` also costs_i = sum_j K_ij entries_ij.
+/// `partial` is room for `partial_products` numbers.
 template <class T>
-void exponentials(const Tile<T>& tile, const double* columns, double scale, const double* shifts,
-                  const double* x, double* products, double* partial, int processors,
-                  Stream stream);
+void exponentials(const Tile<T>& tile, const Exponents& exponents, const double* x,
+                  double* products, double* costs, double* partial, int processors, Stream stream);
 std::int64_t partial_products(std::int64_t rows);
 
-/// out_i = sum_j K_ij entries_ij.
-template <class T>
-void row_costs(const Tile<T>& tile, double* out, Stream stream);
+/// to_ij = left_i K_ij right_j, for numbers that float holds.
+void round(const Tile<double>& tile, const double* left, const double* right, const Tile<float>& to,
+           Stream stream);
 
 /// Entries from a row-major matrix in double, times `factor`.
 template <class T>

@@ -45,6 +45,47 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
+/// A few numbers of the processor's memory that a GPU writes to by itself.
+class PinnedNumbers {
+ public:
+  PinnedNumbers() = default;
+  ~PinnedNumbers() { cudaFreeHost(data_); }
+  PinnedNumbers(const PinnedNumbers&) = delete;
+  PinnedNumbers& operator=(const PinnedNumbers&) = delete;
+
+  double* resized(std::size_t size) {
+    if (size <= size_) return data_;
+    cudaFreeHost(std::exchange(data_, nullptr));
+    check(
+        cudaHostAlloc(reinterpret_cast<void**>(&data_), size * sizeof(double), cudaHostAllocMapped),
+        "pinned memory");
+    size_ = size;
+    return data_;
+  }
+
+ private:
+  double* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Calls within its scope go to one GPU.
+class OnGpu {
+ public:
+  explicit OnGpu(int gpu) {
+    check(cudaGetDevice(&before_), "its number");
+    if (gpu != before_) check(cudaSetDevice(gpu), "to be used");
+  }
+  ~OnGpu() {
+    int now = before_;
+    if (cudaGetDevice(&now) != cudaSuccess || now != before_) cudaSetDevice(before_);
+  }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 /// cuBLAS, loaded when it is first needed, so that a program that was built with CUDA starts on a
 /// machine without it.
 class Blas {

@@ -6,8 +6,10 @@
 #include <cuda_pipeline.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "transport/cuda/block_sum.cuh"
+#include "transport/cuda/sweep_parts.cuh"
 
 namespace remblai::cuda {
 namespace {
@@ -15,39 +17,6 @@ namespace {
 namespace cg = cooperative_groups;
 
 constexpr int most_blocks_in_cluster = 8;
-constexpr int rows_in_float = 128;  // that are added up in float before their sum goes to a double
-
-// y_i of a row, from what the rule knows of it and the product d. In float it is as good as the
-// entries that it is multiplied with.
-template <class T>
-__device__ T finish_row(const RowWork& work, double weight, double shift, double d) {
-  switch (work.kind) {
-    case RowWork::weigh:
-      return static_cast<T>(weight * d);
-    case RowWork::given:
-      return static_cast<T>(weight);
-    case RowWork::keep:
-      return 0;
-    case RowWork::meet_exact:
-      return static_cast<T>(weight) / static_cast<T>(d);
-    case RowWork::meet_relaxed:
-      return static_cast<T>(
-          exp2(fmax(-1000.0, log2(weight) - work.power * log2(d) - (1 - work.power) * shift)));
-  }
-  return 0;
-}
-
-__device__ double weight_of_row(const RowWork& work, std::int64_t i) {
-  return work.kind == RowWork::keep ? 0 : work.weights[i];
-}
-
-__device__ double shift_of_row(const RowWork& work, std::int64_t i) {
-  return work.kind == RowWork::meet_relaxed ? work.shifts[i] : 0;
-}
-
-__device__ bool keeps_factors(const RowWork& work) {
-  return work.kind == RowWork::meet_exact || work.kind == RowWork::meet_relaxed;
-}
 
 // Until all but the last `pending` groups of copies are there. What follows must not be read
 // before.
@@ -57,16 +26,13 @@ __device__ void wait_for_copies() {
   asm volatile("" ::: "memory");
 }
 
-// The numbers that a thread takes at a time.
-template <class T>
-constexpr int lane = 16 / sizeof(T);
-
 // Rows are dealt to clusters in turn, and in a cluster each block has `threads * pieces * lane`
 // columns. A thread copies, multiplies and adds up the same columns of every row, so that copies
 // need no barrier: as soon as a piece of a row is added up, a row behind takes its place. In a
-// cluster, where that is slower, whole rows are asked for at a time. There row t is multiplied while row t - 1, whose product has come from
-// the other blocks by then, is added to the columns.
-template <class T, int pieces, int stages, int together, bool clustered>
+// cluster, where that is slower, whole rows are asked for at a time. There row t is multiplied
+// while row t - 1, whose product has come from the other blocks by then, is added to the columns.
+// Products and sums are made in numbers of the type `Sum`.
+template <class T, class Sum, int pieces, int stages, int together, bool clustered>
 __global__ void __launch_bounds__(threads, 1)
     one_pass(Tile<T> tile, const double* x, RowWork work, double* partial, double* products) {
   constexpr int width = pieces * lane<T>;
@@ -90,15 +56,6 @@ __global__ void __launch_bounds__(threads, 1)
     return ring + ((stage * pieces + piece) * threads + threadIdx.x) * lane<T>;
   };
 
-  T factors[width], sums[width];
-#pragma unroll
-  for (int p = 0; p < pieces; ++p)
-    for (int l = 0; l < lane<T>; ++l) {
-      const int j = column(p) + l;
-      factors[p * lane<T> + l] = j < columns ? static_cast<T>(x[j]) : T(0);
-      sums[p * lane<T> + l] = 0;
-      for (int s = 0; s < stages; ++s) place(s, p)[l] = 0;
-    }
   const int count = static_cast<int>((tile.rows - group + groups - 1) / groups);
   const auto row_of = [&](int t) { return group + static_cast<std::int64_t>(t) * groups; };
   const auto load_piece = [&](int t, int p) {
@@ -111,15 +68,30 @@ __global__ void __launch_bounds__(threads, 1)
     for (int p = 0; p < pieces; ++p) load_piece(t, p);
     __pipeline_commit();
   };
+  // Rows are on their way before anything else is asked for.
+  constexpr int ahead = clustered ? stages - 2 : stages;
+  wait_for_last_kernel();
+  let_next_kernel_begin();
+  for (int t = 0; t < ahead; ++t) load(t);
+  Sum factors[width], sums[width];
+#pragma unroll
+  for (int p = 0; p < pieces; ++p)
+    for (int l = 0; l < lane<T>; ++l) {
+      const int j = column(p) + l;
+      factors[p * lane<T> + l] = j < columns ? static_cast<Sum>(x[j]) : Sum(0);
+      sums[p * lane<T> + l] = 0;
+      if (column(p) >= stride)  // no row has anything for it
+        for (int s = 0; s < stages; ++s) place(s, p)[l] = 0;
+    }
   // What the rule knows of a row is asked for early: it comes from far away.
   const auto weight_of = [&](int t) { return t < count ? weight_of_row(work, row_of(t)) : 0.0; };
   const auto shift_of = [&](int t) { return t < count ? shift_of_row(work, row_of(t)) : 0.0; };
   const auto product = [&](int t) {
-    T dot = 0;
+    Sum dot = 0;
 #pragma unroll
     for (int p = 0; p < pieces; ++p) {
       const T* k = place(t % stages, p);
-      for (int l = 0; l < lane<T>; ++l) dot += k[l] * factors[p * lane<T> + l];
+      for (int l = 0; l < lane<T>; ++l) dot += static_cast<Sum>(k[l]) * factors[p * lane<T> + l];
     }
     return static_cast<double>(warp_sum(dot));
   };
@@ -139,7 +111,7 @@ __global__ void __launch_bounds__(threads, 1)
   };
   const auto add = [&](int t, double dot, double row_weight, double row_shift) {
     if (rank == 0 && threadIdx.x == 0) products[row_of(t)] = dot;
-    const T y = finish_row<T>(work, row_weight, row_shift, dot);
+    const Sum y = finish_row<Sum>(work, row_weight, row_shift, dot);
 #pragma unroll
     for (int p = 0; p < pieces; ++p) {
       T k[lane<T>];
@@ -147,16 +119,15 @@ __global__ void __launch_bounds__(threads, 1)
       asm volatile("" ::: "memory");
       if constexpr (!clustered) load_piece(t + stages, p);  // nobody else reads this place
       for (int l = 0; l < lane<T>; ++l)
-        sums[p * lane<T> + l] += y * (work.squares ? k[l] * k[l] : k[l]);
+        sums[p * lane<T> + l] += y * static_cast<Sum>(work.squares ? k[l] * k[l] : k[l]);
     }
-    if (sizeof(T) < sizeof(double) && (t + 1) % rows_in_float == 0) flush();
+    if (sizeof(Sum) < sizeof(double) && (t + 1) % rows_in_float == 0) flush();
   };
 
   if constexpr (clustered) {
 #if __CUDA_ARCH__ >= 900
     auto cluster = cg::this_cluster();
-    cluster.sync();  // nobody writes into the memory of a block that has not begun
-    for (int t = 0; t < stages - 2; ++t) load(t);
+    cluster.sync();                // nobody writes into the memory of a block that has not begun
     double weight = 0, shift = 0;  // of row t - 1
     for (int t = 0; t <= count; ++t) {
       const double next_weight = weight_of(t), next_shift = shift_of(t);
@@ -184,7 +155,6 @@ __global__ void __launch_bounds__(threads, 1)
     __trap();  // `clusters_work` has said no
 #endif
   } else {
-    for (int t = 0; t < stages; ++t) load(t);
     double weight[together], shift[together];
     for (int r = 0; r < together; ++r) {
       weight[r] = weight_of(r);
@@ -219,163 +189,57 @@ __global__ void __launch_bounds__(threads, 1)
   flush();
 }
 
-constexpr int finish_columns = 32, finish_slices = 8;
-
-// The sums of the columns from those of the groups, which a few threads share, and what the rule
-// keeps of each row.
-__global__ void __launch_bounds__(finish_columns* finish_slices)
-    finish_sums(const double* partial, int groups, std::int64_t stride, std::int64_t columns,
-                double* sums, bool add, RowWork work, const double* products, std::int64_t rows) {
-  __shared__ double slices[finish_slices][finish_columns];
-  const int slice = threadIdx.x / finish_columns, place = threadIdx.x % finish_columns;
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * finish_columns + place;
-  double part = 0;
-  if (j < columns)
-#pragma unroll 4
-    for (int g = slice; g < groups; g += finish_slices) part += partial[g * stride + j];
-  slices[slice][place] = part;
-  __syncthreads();
-  if (slice == 0 && j < columns) {
-    double total = add ? sums[j] : 0;
-    for (int s = 0; s < finish_slices; ++s) total += slices[s][place];
-    sums[j] = total;
-  }
-  if (slice != 1 || j >= rows) return;
-  if (work.kind == RowWork::keep) work.out[j] = products[j];
-  if (keeps_factors(work))
-    work.out[j] = finish_row<double>(work, work.weights[j], shift_of_row(work, j), products[j]);
-}
-
-// The two readings of rows that are too wide: a block a row, then a thread some columns.
-template <class T>
-__global__ void __launch_bounds__(threads)
-    multiply_rows(Tile<T> tile, const double* x, double* products) {
-  __shared__ double parts[warps];
-  const std::int64_t i = blockIdx.x;
-  const T* row = tile.kernel + i * tile.stride;
-  double dot = 0;
-  for (std::int64_t j = threadIdx.x; j < tile.columns; j += threads)
-    dot += static_cast<double>(row[j]) * x[j];
-  dot = block_sum(dot, parts);
-  if (threadIdx.x == 0) products[i] = dot;
-}
-
-// y of every row, and what the rule keeps.
-__global__ void finish_rows(RowWork work, const double* products, std::int64_t rows, double* y) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= rows) return;
-  y[i] = finish_row<double>(work, weight_of_row(work, i), shift_of_row(work, i), products[i]);
-  if (keeps_factors(work)) work.out[i] = y[i];
-  if (work.kind == RowWork::keep) work.out[i] = products[i];
-}
-
-constexpr int adding_threads = 256;
-
-template <class T>
-__global__ void __launch_bounds__(adding_threads)
-    add_rows(Tile<T> tile, const double* y, bool squares, std::int64_t rows_a_part,
-             double* partial) {
-  const std::int64_t j =
-      (static_cast<std::int64_t>(blockIdx.x) * adding_threads + threadIdx.x) * lane<T>;
-  if (j >= tile.stride) return;
-  const std::int64_t last = min((blockIdx.y + 1) * rows_a_part, tile.rows);
-  double total[lane<T>] = {};
-  for (std::int64_t first = blockIdx.y * rows_a_part; first < last; first += rows_in_float) {
-    const std::int64_t end = min(first + rows_in_float, last);
-    T sums[lane<T>] = {};
-#pragma unroll 8
-    for (std::int64_t i = first; i < end; ++i) {
-      const T factor = static_cast<T>(y[i]);
-      T k[lane<T>];
-      *reinterpret_cast<int4*>(k) =
-          __ldcs(reinterpret_cast<const int4*>(tile.kernel + i * tile.stride + j));
-      for (int l = 0; l < lane<T>; ++l) sums[l] += factor * (squares ? k[l] * k[l] : k[l]);
-    }
-    for (int l = 0; l < lane<T>; ++l) total[l] += static_cast<double>(sums[l]);
-  }
-  for (int l = 0; l < lane<T>; ++l) partial[blockIdx.y * tile.stride + j + l] = total[l];
-}
-
-unsigned grid(std::int64_t count) {
-  return static_cast<unsigned>(count);
-}
-
-// The arguments of a sweep.
-template <class T>
-struct Call {
-  const Tile<T>& tile;
-  const double* x;
-  const RowWork& work;
-  const SweepRoom& room;
-  double* sums;
-  bool add;
-  Stream stream;
-};
-
-// With `rows` what the rule keeps of these is made too.
-template <class T>
-void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows) {
-  const std::int64_t count = std::max(call.tile.columns, rows);
-  finish_sums<<<grid((count + finish_columns - 1) / finish_columns), finish_columns * finish_slices,
-                0, call.stream>>>(call.room.partial, static_cast<int>(groups), call.tile.stride,
-                                  call.tile.columns, call.sums, call.add, call.work,
-                                  call.room.products, rows);
+// How many groups of so many blocks each a GPU runs at a time; 0 where it has too little shared
+// memory for them.
+template <class Function>
+int groups_at_once(const Function& kernel, cudaLaunchConfig_t launch, int blocks,
+                   const SweepRoom& room) {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess ||
+      launch.dynamicSmemBytes + attributes.sharedSizeBytes >
+          static_cast<std::size_t>(room.shared_memory))
+    return 0;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       static_cast<int>(launch.dynamicSmemBytes));
+  if (blocks == 1) return room.processors;
+  int at_once = 0;
+  launch.gridDim = static_cast<unsigned>(blocks);
+  return cudaOccupancyMaxActiveClusters(&at_once, kernel, &launch) == cudaSuccess ? at_once : 0;
 }
 
 // Each row is split over so many blocks. False where the GPU has too little shared memory for it.
-template <class T, int pieces, int stages, int together, bool clustered>
+template <class T, class Sum, int pieces, int stages, int together, bool clustered>
 bool run_one_pass(const Call<T>& call, int blocks) {
   const Tile<T>& tile = call.tile;
-  const auto kernel = one_pass<T, pieces, stages, together, clustered>;
-  const std::size_t shared = static_cast<std::size_t>(stages) * pieces * threads * 16;
-  cudaFuncAttributes attributes{};
-  if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess ||
-      shared + attributes.sharedSizeBytes > static_cast<std::size_t>(call.room.shared_memory))
-    return false;
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                       static_cast<int>(shared));
+  const auto kernel = one_pass<T, Sum, pieces, stages, together, clustered>;
   cudaLaunchConfig_t launch = {};
-  cudaLaunchAttribute attribute = {};
+  cudaLaunchAttribute attributes[2] = {};
   launch.blockDim = threads;
-  launch.dynamicSmemBytes = shared;
+  launch.dynamicSmemBytes = static_cast<std::size_t>(stages) * pieces * threads * 16;
   launch.stream = call.stream;
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
+  launch.attrs = attributes;
   if (clustered) {
-    launch.attrs = &attribute;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
     launch.numAttrs = 1;
   }
-  std::int64_t groups = call.room.processors;
-  if (clustered) {
-    int at_once = 0;
-    launch.gridDim = static_cast<unsigned>(blocks);
-    if (cudaOccupancyMaxActiveClusters(&at_once, kernel, &launch) != cudaSuccess || at_once < 1)
-      return false;
-    groups = at_once;
+  // The answer is the same for every call, and takes about as long as a launch to find.
+  constexpr int gpus = 32;
+  static std::atomic<int> known[gpus][most_blocks_in_cluster + 1] = {};  // plus 1; 0: not yet
+  const bool keeps = call.room.gpu < gpus;
+  int groups = keeps ? known[call.room.gpu][blocks].load() - 1 : -1;
+  if (groups < 0) {
+    groups = groups_at_once(kernel, launch, blocks, call.room);
+    if (keeps) known[call.room.gpu][blocks] = groups + 1;
   }
-  groups = std::max<std::int64_t>(1, std::min(groups, tile.rows));
-  launch.gridDim = grid(groups * blocks);
+  if (groups == 0) return false;
+  if (call.room.clusters) attributes[launch.numAttrs++] = overlapping();
+  groups = static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(groups, tile.rows)));
+  launch.gridDim = grid(std::int64_t{groups} * blocks);
   cudaLaunchKernelEx(&launch, kernel, tile, call.x, call.work, call.room.partial,
                      call.room.products);
   finish(call, groups, tile.rows);
   return true;
-}
-
-template <class T>
-void run_second_pass(const Call<T>& call) {
-  const Tile<T>& tile = call.tile;
-  const SweepRoom& room = call.room;
-  finish_rows<<<grid((tile.rows + 255) / 256), 256, 0, call.stream>>>(call.work, room.products,
-                                                                      tile.rows, room.factors);
-  if (call.work.kind == RowWork::keep) return;
-  const std::int64_t width = adding_threads * lane<T>, wide = (tile.stride + width - 1) / width;
-  const std::int64_t busy = (8 * room.processors + wide - 1) / wide;
-  const std::int64_t parts = std::clamp<std::int64_t>(
-      busy, 1, std::min<std::int64_t>(room.processors, (tile.rows + 31) / 32));
-  const std::int64_t rows_a_part = (tile.rows + parts - 1) / parts;
-  add_rows<T><<<dim3(grid(wide), grid(parts)), adding_threads, 0, call.stream>>>(
-      tile, room.factors, call.work.squares, rows_a_part, room.partial);
-  finish(call, parts, 0);
 }
 
 }  // namespace
@@ -383,7 +247,7 @@ void run_second_pass(const Call<T>& call) {
 bool clusters_work() {
   cudaFuncAttributes attributes{};
   const bool known =
-      cudaFuncGetAttributes(&attributes, one_pass<float, 5, 5, 1, true>) == cudaSuccess;
+      cudaFuncGetAttributes(&attributes, one_pass<float, float, 5, 5, 1, true>) == cudaSuccess;
   return known && attributes.binaryVersion >= 90 && attributes.ptxVersion >= 90;
 }
 
@@ -397,22 +261,43 @@ void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const Swee
   const Call<T> call{tile, x, work, room, sums, add, stream};
   const std::int64_t piece = threads * lane<T>;  // columns that each thread takes 16 bytes of
   const auto within = [&](int pieces) { return tile.stride <= pieces * piece; };
-  if (within(2) && run_one_pass<T, 2, 8, 4, false>(call, 1)) return;
-  if (within(4) && run_one_pass<T, 4, 6, 2, false>(call, 1)) return;
-  if (within(5) && run_one_pass<T, 5, 5, 2, false>(call, 1)) return;
-  if (within(6) && run_one_pass<T, 6, 4, 1, false>(call, 1)) return;
-  if (within(8) && run_one_pass<T, 8, 3, 1, false>(call, 1)) return;
-  if (within(10) && run_one_pass<T, 10, 2, 1, false>(call, 1)) return;
+  if (within(2) && run_one_pass<T, T, 2, 8, 4, false>(call, 1)) return;
+  if (within(4) && run_one_pass<T, T, 4, 6, 2, false>(call, 1)) return;
+  if (within(5) && run_one_pass<T, T, 5, 5, 2, false>(call, 1)) return;
+  if (within(6) && run_one_pass<T, T, 6, 4, 1, false>(call, 1)) return;
+  if (within(8) && run_one_pass<T, T, 8, 3, 1, false>(call, 1)) return;
+  if (within(10) && run_one_pass<T, T, 10, 2, 1, false>(call, 1)) return;
   for (const int blocks : {2, 4, most_blocks_in_cluster}) {
     if (!room.clusters || within(10)) break;
-    if (within(5 * blocks) && run_one_pass<T, 5, 5, 1, true>(call, blocks)) return;
-    if (within(6 * blocks) && run_one_pass<T, 6, 4, 1, true>(call, blocks)) return;
-    if (within(7 * blocks) && run_one_pass<T, 7, 4, 1, true>(call, blocks)) return;
-    if (within(8 * blocks) && run_one_pass<T, 8, 3, 1, true>(call, blocks)) return;
+    if (within(5 * blocks) && run_one_pass<T, T, 5, 5, 1, true>(call, blocks)) return;
+    if (within(6 * blocks) && run_one_pass<T, T, 6, 4, 1, true>(call, blocks)) return;
+    if (within(7 * blocks) && run_one_pass<T, T, 7, 4, 1, true>(call, blocks)) return;
+    if (within(8 * blocks) && run_one_pass<T, T, 8, 3, 1, true>(call, blocks)) return;
   }
   cudaGetLastError();  // of a question above that was answered by no
-  multiply_rows<T><<<grid(tile.rows), threads, 0, stream>>>(tile, x, room.products);
+  multiply(call);
   run_second_pass(call);
+}
+
+std::int64_t most_columns_in_double(const SweepRoom& room) {
+  return std::int64_t{5} * threads * lane<float> * (room.clusters ? most_blocks_in_cluster : 1);
+}
+
+bool sweep_in_double(const Tile<float>& tile, const double* x, const RowWork& work,
+                     const SweepRoom& room, double* sums, Stream stream) {
+  const Call<float> call{tile, x, work, room, sums, false, stream};
+  const auto within = [&](int pieces) {
+    return tile.stride <= std::int64_t{pieces} * threads * lane<float>;
+  };
+  if (within(2) && run_one_pass<float, double, 2, 8, 4, false>(call, 1)) return true;
+  if (within(4) && run_one_pass<float, double, 4, 6, 2, false>(call, 1)) return true;
+  if (within(5) && run_one_pass<float, double, 5, 5, 2, false>(call, 1)) return true;
+  for (const int blocks : {2, 4, most_blocks_in_cluster})
+    if (room.clusters && within(5 * blocks) &&
+        run_one_pass<float, double, 5, 5, 1, true>(call, blocks))
+      return true;
+  cudaGetLastError();  // of a question above that was answered by no
+  return false;
 }
 
 template <class T>
@@ -421,11 +306,10 @@ void add_up(const Tile<T>& tile, const RowWork& work, const SweepRoom& room, dou
   run_second_pass(Call<T>{tile, nullptr, work, room, sums, add, stream});
 }
 
-#define REMBLAI_FOR(T)                                                                       \
-  template void sweep<T>(const Tile<T>&, const double*, const RowWork&, const SweepRoom&,    \
-                         double*, bool, Stream);                                             \
-  template void add_up<T>(const Tile<T>&, const RowWork&, const SweepRoom&, double*, bool,   \
-                          Stream);
+#define REMBLAI_FOR(T)                                                                             \
+  template void sweep<T>(const Tile<T>&, const double*, const RowWork&, const SweepRoom&, double*, \
+                         bool, Stream);                                                            \
+  template void add_up<T>(const Tile<T>&, const RowWork&, const SweepRoom&, double*, bool, Stream);
 REMBLAI_FOR(float)
 REMBLAI_FOR(double)
 

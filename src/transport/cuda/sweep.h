@@ -9,7 +9,7 @@ namespace remblai::cuda {
 /// What a sweep makes of the product d_i = (K x)_i of each row: y_i.
 struct RowWork {
   enum Kind {
-    weigh,         ///< weights_i d_i
+    weigh,         ///< weights_i d_i; d_i where there are no weights
     meet_exact,    ///< weights_i / d_i, which is kept in `out`
     meet_relaxed,  ///< 2^max(-1000, log2 weights_i - power log2 d_i - (1 - power) shifts_i), kept
                    ///< too
@@ -29,9 +29,11 @@ struct SweepRoom {
   double* partial = nullptr;
   double* products = nullptr;  ///< one for each row of the largest tile
   double* factors = nullptr;   ///< y, the same
+  int gpu = 0;
   int processors = 1;
   int shared_memory = 0;  ///< bytes that a block may have
-  bool clusters = false;  ///< of thread blocks, which wide rows are split over
+  bool clusters = false;  ///< of thread blocks, which wide rows are split over; such a GPU also
+                          ///< starts a kernel while the last one ends
 };
 
 /// Whether the current GPU, and the code that was compiled for it, know clusters.
@@ -46,6 +48,12 @@ std::int64_t partial_size(std::int64_t columns, int processors);
 template <class T>
 void sweep(const Tile<T>& tile, const double* x, const RowWork& work, const SweepRoom& room,
            double* sums, bool add, Stream stream);
+
+/// The same for entries in float with products and sums in double, up to so many columns; false
+/// where the GPU cannot.
+bool sweep_in_double(const Tile<float>& tile, const double* x, const RowWork& work,
+                     const SweepRoom& room, double* sums, Stream stream);
+std::int64_t most_columns_in_double(const SweepRoom& room);
 
 /// The same where `room.products` holds K x already: K is read once.
 template <class T>

@@ -1,0 +1,44 @@
+// Vectors that stay on the GPU while conjugate gradients run, and the few things done with them.
+#pragma once
+
+#include "transport/cuda/tile.h"
+
+namespace remblai::cuda {
+
+/// The vectors of conjugate gradients for H x = a right side, each of `size` numbers, with
+/// H = diag(diagonal) - diag(right) S diag(right) for a symmetric S whose products come from
+/// elsewhere.
+struct GradientRoom {
+  std::int64_t size = 0;
+  const double* diagonal = nullptr;
+  const double* right = nullptr;
+  const double* jacobi = nullptr;  ///< the diagonal preconditioner
+  double* x = nullptr;
+  double* residual = nullptr;
+  double* z = nullptr;          ///< the residual, preconditioned
+  double* direction = nullptr;  ///< d
+  double* scaled = nullptr;     ///< right times d: S is to be multiplied with it
+  double* product = nullptr;    ///< S times that, and then H d
+  double* partial = nullptr;    ///< room for `gradient_partials` numbers
+  double* numbers = nullptr;    ///< on the GPU: d . H d, residual . z, |residual|_1
+  double* told = nullptr;       ///< the same in the processor's memory, then the number of a call
+  unsigned* ticket = nullptr;   ///< 0 between calls
+};
+std::int64_t gradient_partials();
+
+/// diagonal = right S right: the row sums of diag(right) S diag(right), of which `product` holds S
+/// right. Then H has the null vector 1 to the rounding of doubles.
+void find_diagonal(const GradientRoom& room, double* diagonal, Stream stream);
+
+/// jacobi = max(diagonal - right^2 squares, 1e-6 diagonal), `squares` being the diagonal of S.
+void find_jacobi(const GradientRoom& room, const double* squares, double* jacobi, Stream stream);
+
+/// z and d from the residual, and `scaled`. Tells what came of it, with the number of this call.
+void begin_gradients(const GradientRoom& room, double call, Stream stream);
+
+/// One iteration, from the product of S on: H d and d . H d; x, residual and z, unless that is not
+/// positive; then tells; then d and `scaled` for the next. `before` is residual . z of the last
+/// call.
+void step_gradients(const GradientRoom& room, double before, double call, Stream stream);
+
+}  // namespace remblai::cuda
