@@ -300,7 +300,7 @@ void Session::fit(const Options& asked, const Run& run) {
   if (!run.checkpoint.path.empty()) {
     file.emplace(run.checkpoint,
                  fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
-                             options));
+                             options, run.start));
     all_.agree([&] { resumed = file->load(); });
     if (all_.any(resumed.has_value()) != all_.all(resumed.has_value()))
       throw Error({.field = "checkpoint",
