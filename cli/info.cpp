@@ -145,15 +145,20 @@ void describe_data(const std::string& path) {
     return describe_table(path, arrays);
   }
   if (arrays.empty()) io::read_points(path);  // says why none of them can be taken
-  tell("{}: {} {} of numbers\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays");
-  if (arrays.size() == 1) return require(describe(path, std::move(arrays[0])));
+  const std::vector<io::Refused> refused = io::list_refused(path);
+  tell("{}: {} {} of numbers{}\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays",
+       refused.empty() ? "" : fmt::format(", {} that cannot be used", refused.size()));
   std::vector<std::string> failures;
   for (io::Array& array : arrays) {
     const std::string failure = describe(path, std::move(array));
     if (failure.empty()) continue;
-    tell("  not usable: {}\n", failure);
+    // The only one of a file is the whole answer, which the end tells.
+    if (arrays.size() + refused.size() > 1) tell("  not usable: {}\n", failure);
     failures.push_back(failure);
   }
+  for (const io::Refused& array : refused)
+    tell("{}: {}\n  not usable: {}\n", printable(array.name), printable(array.type),
+         printable(array.reason));
   if (!failures.empty() && failures.size() == arrays.size())
     throw Error({.problem = literal(failures[0])});
 }

@@ -239,9 +239,9 @@ void require_reachable(const Problem& problem, const Options& options, bool quie
   const Estimate needs = estimate(problem, options);
   if (needs.seconds() < a_day) return;
   tell(stderr,
-       "warning: this will take about {:.0f} days; --precision float, a larger --lambda or fewer "
-       "points make it faster, and --checkpoint keeps what is reached\n",
-       needs.seconds() / a_day);
+       "warning: this will take about {:.0f} days; {} would make it faster, and --checkpoint keeps "
+       "what is reached\n",
+       needs.seconds() / a_day, Message{.problem = needs.faster}.text(flag_of));
 }
 
 void drop_checkpoint(const std::string& path, const Status& status) {

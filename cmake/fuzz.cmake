@@ -6,7 +6,8 @@ set(fuzz_others model options journal)
 # The readers by themselves: little to compile, and little to load.
 add_library(remblai_fuzz_readers OBJECT tests/fuzz/readers.cpp)
 target_include_directories(remblai_fuzz_readers PRIVATE include tests/fuzz)
-target_link_libraries(remblai_fuzz_readers PRIVATE remblai_flags fmt::fmt ZLIB::ZLIB Eigen3::Eigen)
+target_link_libraries(remblai_fuzz_readers PRIVATE remblai_flags fmt::fmt ZLIB::ZLIB Eigen3::Eigen
+                                                   PkgConfig::REMBLAI_HDF5)
 add_library(remblai_fuzz_others OBJECT tests/fuzz/programs.cpp)
 target_include_directories(remblai_fuzz_others PRIVATE tests/fuzz)
 target_link_libraries(remblai_fuzz_others PRIVATE remblai_commands remblai_flags fmt::fmt
@@ -17,7 +18,7 @@ endforeach()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Fuzz")
   add_library(remblai_fuzz_io OBJECT ${io_sources} src/base/error.cpp src/base/linalg.cpp
-                                     src/base/openblas_core.cpp src/fit/domain.cpp
+                                     src/base/openblas_core.cpp src/base/parallel.cpp src/fit/domain.cpp
                                      src/fit/options.cpp)
   unite(remblai_fuzz_io)
   target_include_directories(remblai_fuzz_io PRIVATE include src)

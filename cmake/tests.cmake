@@ -87,6 +87,7 @@ add_executable(
   tests/fit/clouds_test.cpp
   tests/fit/discrepancy_test.cpp
   tests/fit/domain_test.cpp
+  tests/fit/estimate_test.cpp
   tests/fit/explanation_test.cpp
   tests/fit/fit_path_test.cpp
   tests/fit/fit_test.cpp

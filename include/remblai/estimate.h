@@ -20,14 +20,15 @@ struct Estimate {
   double step_seconds = 0;  ///< of one outer step
   int steps = 0;            ///< outer steps, at most
   double seconds() const { return step_seconds * steps; }
+  std::string faster;  ///< the three options that would shorten it most, named as in a Message
 };
 
 /// Times a small part of the problem, which takes a fraction of a second, and reckons the rest from
 /// the sizes. Throws Error on input that cannot be used.
 REMBLAI_API Estimate estimate(const Problem& problem, const Options& options);
 
-/// Throws Error when the fit needs more memory than there is, with what would help. Nothing is
-/// timed.
+/// Throws Error when the fit needs more memory than there is, with the three things that would help
+/// most. Nothing is timed.
 REMBLAI_API void require_reach(const Problem& problem, const Options& options);
 
 }  // namespace remblai

@@ -39,9 +39,17 @@ struct Spec {
 REMBLAI_API Spec parse_spec(const std::string& text);
 
 /// What a file holds, without its numbers: every array that could be read, or every column of a
-/// .csv, whose type is "number" or "text". Cells, text, sparse and complex arrays of a .mat cannot
-/// be read and are not listed.
+/// .csv, whose type is "number" or "text". What cannot be read is not listed: damaged arrays, and
+/// cells, text, sparse and complex arrays of a .mat.
 REMBLAI_API std::vector<Array> list(const std::string& path);
+
+/// An array that `list` leaves out, and why its numbers cannot be taken.
+struct Refused {
+  std::string name;
+  std::string type;
+  std::string reason;
+};
+REMBLAI_API std::vector<Refused> list_refused(const std::string& path);
 
 /// Some of the rows of an array: `count` from `first` on; without a count all of them.
 struct RowRange {

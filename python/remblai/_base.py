@@ -158,8 +158,20 @@ class GroundMetric(BaseEstimator):
 
     #: How messages spell what the library calls otherwise.
     _names = NAMES
+    #: Whether the model has the source points of one rank of several.
+    _divided = False
 
     # ---- fitting
+
+    def _require_divisible(self, comm: Any) -> None:
+        """Raises where several ranks cannot do what the parameters ask for."""
+        if comm is None:
+            return
+        if self.norm in ("median", "max"):
+            raise ValueError(
+                f"norm: '{self.norm}' is found among all pairs, which no rank has; give "
+                "norm='mean', or leave comm out"
+            )
 
     def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> tuple[_core.Model, Any]:
         """The model of arrays that are checked, and what stopped it or None. Changes nothing
@@ -244,7 +256,8 @@ class GroundMetric(BaseEstimator):
         unit = float(np.median(squared) if self.norm == "median" else np.max(squared))
         return unit if unit > 0 else 1.0
 
-    def _keep(self, model: _core.Model, kind: Any) -> None:
+    def _keep(self, model: _core.Model, kind: Any, comm: Any = None) -> None:
+        self._divided = comm is not None and comm.size > 1
         report = json.loads(model.report())
         steps = report["history"]
         self.model_ = model
@@ -334,6 +347,10 @@ class GroundMetric(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be made again."""
+        if self._divided:
+            raise TypeError(
+                "it has the source points of its rank alone; `save` gathers them into a file"
+            )
         state = dict(super().__getstate__())
         if "_made" in state:
             state["_made"] = {}
@@ -341,9 +358,20 @@ class GroundMetric(BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model into a file that `remblai.load` and the command line read. Parameters of
-        the estimator are not in it: pickle has those too."""
+        the estimator are not in it: pickle has those too. After a fit by several ranks all of them
+        call this, and the first writes the source points of all."""
         check_is_fitted(self, "model_")
-        self.model_.save(path)
+        whole = self._to_write()
+        if whole is not None:
+            whole.save(path)
+
+    def _to_write(self) -> _core.Model | None:
+        """The model with all source points, gathered where there are several ranks; None on those
+        that write nothing. All ranks call it."""
+        if not self._divided:
+            return self.model_
+        whole = self.model_.gathered()
+        return whole if len(whole.f) > 0 else None
 
     def report(
         self, path: str | os.PathLike[str], *, yt: ArrayLike | None = None, title: str = ""
@@ -352,9 +380,10 @@ class GroundMetric(BaseEstimator):
         target points, are shown and scored; NaN or -1 is a label that is not known."""
         check_is_fitted(self, "model_")
         page: dict[str, Any] = {"title": title} if title else {}
-        _core.write_text(
-            path, self.model_.html(names=self._names, **page, **self._labels_to_show(yt))
-        )
+        page.update(self._labels_to_show(yt))
+        whole = self._to_write()
+        if whole is not None:
+            _core.write_text(path, whole.html(names=self._names, **page))
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}

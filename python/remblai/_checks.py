@@ -149,8 +149,8 @@ def like(result: Float, given: NDArray[Any]) -> NDArray[Any]:
 
 
 def agreed(comm: Any, check: Callable[[], Any]) -> Any:
-    """What `check` returns; where it raises on some ranks of a communicator, all raise what the first of
-    them does. Without one, `check` is called."""
+    """What `check` returns; where it raises on some ranks of a communicator, all raise what the
+    first of them does. Without one, `check` is called."""
     if comm is None:
         return check()
     result: Any = None
@@ -208,8 +208,8 @@ def labels(
     elif given.dtype.kind not in "iub":
         raise ValueError(
             f"{name}: labels of type {given.dtype}; a model holds whole numbers: pass "
-            "numpy.unique(labels, return_inverse=True)[1], or use GroundMetricClassifier, which takes "
-            "labels of any kind"
+            "numpy.unique(labels, return_inverse=True)[1], or use GroundMetricClassifier, which "
+            "takes labels of any kind"
         )
     if len(given) and not -(2.0**63) <= float(given.min()) <= float(given.max()) < 2.0**63:
         raise ValueError(f"{name}: labels beyond 64 bits; number them from 0")
@@ -222,8 +222,8 @@ def source_labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np
     given = labels(values, count, name)
     if given is not None and np.any(given == -1) and set(given.tolist()) != {-1, 1}:
         raise ValueError(
-            f"{name}: -1 marks a label that is not known, and every point here needs one; leave these "
-            "points out, or use an estimator, which does"
+            f"{name}: -1 marks a label that is not known, and every point here needs one; leave "
+            "these points out, or use an estimator, which does"
         )
     return given
 
@@ -242,8 +242,8 @@ def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
 def same_features(source: NDArray[Any], target: NDArray[Any], name: str = "Xs") -> None:
     if source.shape[1] != target.shape[1]:
         raise ValueError(
-            f"Xt: points have {target.shape[1]} features, those of {name} have {source.shape[1]}; both "
-            "domains need the same (are labels where points should be?)"
+            f"Xt: points have {target.shape[1]} features, those of {name} have {source.shape[1]}; "
+            "both domains need the same (are labels where points should be?)"
         )
 
 

@@ -63,11 +63,11 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     -----
     In GridSearchCV scikit-learn cuts every fit argument that has as many rows as X into folds with
     it, so an Xt of just that length is cut too. Where metadata routing is on (skada turns it on),
-    Xt, yt_known and target_weight are asked for without `set_fit_request`; sample_weight needs it,
-    as everywhere in scikit-learn.
+    Xt, yt_known, target_weight and comm are asked for without `set_fit_request`; sample_weight
+    needs it, as everywhere in scikit-learn.
     """
 
-    __metadata_request__fit = {"Xt": True, "yt_known": True, "target_weight": True}
+    __metadata_request__fit = {"Xt": True, "yt_known": True, "target_weight": True, "comm": True}
 
     _names = {
         **NAMES,
@@ -160,6 +160,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         yt_known: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         target_weight: ArrayLike | None = None,
+        comm: Any = None,
     ) -> GroundMetricClassifier:
         """Learns plan and metric from the points X, with labels y, to the points Xt, without.
         Labels of a few target points that may be used are given as `yt_known`, one for each target
@@ -168,35 +169,64 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
 
         NaN, None and -1 are labels that are not known (-1 is a class where the labels are -1 and
         1). Points of X without a label are no source points; where there is no Xt, they are target
-        points along with the others."""
-        _checks.require_numbers(X, "X")
-        every = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
-        if y is None:
+        points along with the others.
+
+        `comm` is a communicator of mpi4py whose ranks fit together. Each gives its own rows of X, y
+        and sample_weight, for which `share_of` is the best choice, and all of Xt. All ranks call
+        `predict`, with the same points, and `save`."""
+        self._require_divisible(comm)
+        if comm is not None and Xt is None:
+            raise ValueError("Xt: each rank has all target points beside its own of X; pass Xt=")
+        if comm is not None and self.base_estimator is not None:
             raise ValueError(
-                "y: it requires y to be passed, but the target y is None; pass labels of X"
+                "base_estimator: it is fitted with all mapped points, which no rank has; leave it "
+                "or comm out"
             )
-        labels = _checks.of_points(column_or_1d(y, warn=True), len(every), "y")
-        labels, took_part = _labels.of_known(labels, "y")
+
+        def checked() -> tuple[Any, Any]:
+            _checks.require_numbers(X, "X")
+            least = 2 if comm is None else 0
+            every = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=least)
+            if y is None:
+                raise ValueError(
+                    "y: it requires y to be passed, but the target y is None; pass labels of X"
+                )
+            return every, _checks.of_points(column_or_1d(y, warn=True), len(every), "y")
+
+        every, labels = _checks.agreed(comm, checked)
+        labels, took_part = _labels.of_known(labels, "y", _labels.of_ranks(comm, labels))
         source = every if took_part.all() else every[took_part]
-        weights = _checks.weights(sample_weight, len(every), "sample_weight")
+        weights = _checks.agreed(
+            comm, lambda: _checks.weights(sample_weight, len(every), "sample_weight")
+        )
         if Xt is None and target_weight is None:
             target_weight = weights
         if weights is not None:
             weights = np.ascontiguousarray(weights[took_part])
-        target = every
-        if Xt is not None:
-            target = _checks.points(Xt, "Xt")
-            _checks.same_features(source, target, "X")
-            self._columns(Xt, "Xt")
-        coded = _labels.coded(labels, "y", yt_known, len(target))
-        self._check_answers(len(labels))
+
+        def checked_target() -> Any:
+            target = every
+            if Xt is not None:
+                target = _checks.points(Xt, "Xt")
+                _checks.same_features(source, target, "X")
+                self._columns(Xt, "Xt")
+            return target
+
+        target = _checks.agreed(comm, checked_target)
+        classes = _labels.classes_of_ranks(comm, labels)
+        count = len(labels) if comm is None else sum(comm.allgather(len(labels)))
+        coded = _checks.agreed(
+            comm, lambda: _labels.coded(labels, "y", yt_known, len(target), classes)
+        )
+        self._check_answers(count)
         model, error = self._learn(
             source,
             target,
-            ys=coded.source,
+            ys=coded.source if len(source) > 0 else None,
             known_labels=coded.known,
-            source_weights=weights,
+            source_weights=weights if len(source) > 0 else None,
             target_weights=_checks.weights(target_weight, len(target), "target_weight"),
+            comm=comm,
         )
         fitted = None
         if self.base_estimator is not None:
@@ -205,7 +235,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             mapped = _checks.like(model.map(), source)
             fitted.fit(mapped, labels, **({"sample_weight": weights} if weighed else {}))
         self.classes_, self.estimator_, self._whole = coded.classes, fitted, coded.whole
-        self._keep(model, every.dtype)
+        self._keep(model, every.dtype, comm)
         self._finish(error)
         return self
 

@@ -223,8 +223,8 @@ class Plan(NamedTuple):
         m, n = self.plan.shape
         error = max(self.source_error, self.target_error)
         return (
-            f"<remblai.Plan: {m} x {n}, cost {self.cost:.6g}, gap at most {self.gap:.1e}, error of the "
-            f"sums {error:.1e}, {'converged' if self.converged else 'not converged'}>"
+            f"<remblai.Plan: {m} x {n}, cost {self.cost:.6g}, gap at most {self.gap:.1e}, error of "
+            f"the sums {error:.1e}, {'converged' if self.converged else 'not converged'}>"
         )
 
 
@@ -297,8 +297,8 @@ def require_equal_sums(a: _checks.Float, b: _checks.Float) -> None:
     total, other = float(np.sum(a)), float(np.sum(b))
     if not np.isclose(total, other, rtol=1e-6):
         raise ValueError(
-            f"a and b: their sums differ ({total:.9g} and {other:.9g}); divide each by its sum, or use "
-            "remblai.unbalanced"
+            f"a and b: their sums differ ({total:.9g} and {other:.9g}); divide each by its sum, or "
+            "use remblai.unbalanced"
         )
 
 

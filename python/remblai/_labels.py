@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,14 +23,24 @@ class Coded(NamedTuple):
     known: NDArray[np.int64] | None  #: of target points that may be fitted with
 
 
-def coded(labels: NDArray[Any], name: str, known: ArrayLike | None, targets: int) -> Coded:
+def coded(
+    labels: NDArray[Any],
+    name: str,
+    known: ArrayLike | None,
+    targets: int,
+    classes: NDArray[Any] | None = None,
+) -> Coded:
     """`known` has a label for each of so many target points; NaN, None and -1 are none. Where -1 is
-    a class, it is a label, and the model has places, because -1 means nothing else there."""
+    a class, it is a label, and the model has places, because -1 means nothing else there. `classes`
+    are those of the labels unless some points are elsewhere."""
     try:
-        check_classification_targets(labels)
+        if classes is None or len(labels) > 0:
+            check_classification_targets(labels)
     except ValueError as refused:
         raise ValueError(f"{name}: {refused}") from None
-    classes, codes = np.unique(labels, return_inverse=True)
+    if classes is None:
+        classes = np.unique(labels)
+    codes = np.searchsorted(classes, labels) if len(labels) else np.empty(0, dtype=np.intp)
     whole = classes.dtype.kind in "iub" and UNKNOWN not in classes.tolist()
     at = None
     if known is not None:
@@ -44,6 +55,18 @@ def coded(labels: NDArray[Any], name: str, known: ArrayLike | None, targets: int
     assert numbers is not None
     given = None if at is None else np.where(at < 0, UNKNOWN, numbers[at])
     return Coded(classes, whole, numbers[codes], given)
+
+
+def of_ranks(comm: Any, labels: NDArray[Any]) -> set[Any] | None:
+    """The labels of all ranks of a communicator, those that are not known among them; None without
+    one. All ranks call it."""
+    return None if comm is None else set().union(*comm.allgather(set(labels.tolist())))
+
+
+def classes_of_ranks(comm: Any, known: NDArray[Any]) -> NDArray[Any] | None:
+    """The known labels of all ranks, ascending; None without a communicator. All ranks call it."""
+    there = of_ranks(comm, known)
+    return None if there is None else np.array(sorted(there))
 
 
 def places(values: ArrayLike, count: int, name: str, classes: NDArray[Any]) -> NDArray[np.int64]:
@@ -72,17 +95,23 @@ def _is_label(label: Any) -> bool:
         return False
 
 
-def of_known(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def of_known(
+    labels: NDArray[Any], name: str, everywhere: Iterable[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The labels of source points that are known, and which these are. -1 is a class beside 1
-    alone, the two names that binary classes often have."""
-    known = _known_of_source(labels)
-    if not known.any():
+    alone, the two names that binary classes often have. `everywhere` are the labels of all ranks,
+    where there are several; one of them may have none that is known."""
+    known = _known_of_source(labels, everywhere)
+    if not known.any() and not (everywhere and any(map(_is_label, everywhere))):
         raise ValueError(f"{name}: no label is known; NaN, None and -1 mark those that are not")
     return (labels if known.all() else np.array(labels[known].tolist())), known
 
 
-def _known_of_source(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    signs = {label for label in labels.tolist() if _is_label(label)} == {1}
+def _known_of_source(
+    labels: NDArray[Any], everywhere: Iterable[Any] | None = None
+) -> NDArray[np.bool_]:
+    there = labels.tolist() if everywhere is None else everywhere
+    signs = {label for label in there if _is_label(label)} == {1}
     return is_known(labels, (-1, 1) if signs else ())
 
 

@@ -102,7 +102,8 @@ def sinkhorn2(
     if one and columns.size == 0:
         columns = np.full(np.shape(M)[1], 1 / max(1, np.shape(M)[1]), dtype=_checks.result_type(M))
     if one and warmstart is not None:
-        warmstart = tuple(np.asarray(side)[:, None] for side in warmstart)  # type: ignore[assignment]
+        sides: Any = tuple(np.asarray(side)[:, None] for side in warmstart)
+        warmstart = sides
     losses, told = sinkhorn(
         a, columns[:, None] if one else columns, M, reg, method, numItermax, stopThr, verbose, True,
         warn, warmstart, **kwargs,

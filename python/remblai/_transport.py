@@ -122,6 +122,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         yt: ArrayLike | None = None,
         *,
         yt_known: ArrayLike | None = None,
+        comm: Any = None,
     ) -> GroundMetricTransport:
         """Learns plan and metric from Xs and Xt. By the method "paper" labels change neither: whole
         numbers in `ys` go into the model, for `model_.predict`, where all of them are known. The
@@ -133,26 +134,44 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         1). Source points without a label take no part in a class-aware fit: `xs_`, `coupling_` and
         `cost_` have the others; `transform` answers for all.
 
+        `comm` is a communicator of mpi4py whose ranks fit together. Each gives its own rows of Xs
+        and ys, for which `share_of` is the best choice, and all of Xt; `transform` and all that has
+        a row for each source point then answer for those of the rank. All ranks call `save`.
+
         Give the arguments by name, or at least three of them in this order, which is POT's."""
         self._way()
-        source, target = _checks.points(Xs, "Xs", copy=True), _checks.points(Xt, "Xt", copy=True)
-        _checks.same_features(source, target)
-        self._columns(Xs, "Xs", first=True)
-        self._columns(Xt, "Xt")
-        labels, coded, took_part = None, None, None
-        if ys is not None:
-            labels = _checks.of_points(ys, len(source), "ys")
+        self._require_divisible(comm)
+
+        def checked() -> tuple[Any, Any, Any]:
+            source = _checks.points(Xs, "Xs", copy=True, least=1 if comm is None else 0)
+            target = _checks.points(Xt, "Xt", copy=True)
+            _checks.same_features(source, target)
+            self._columns(Xs, "Xs", first=True)
+            self._columns(Xt, "Xt")
+            given = None if ys is None else _checks.of_points(ys, len(source), "ys")
+            return source, target, given
+
+        source, target, labels = _checks.agreed(comm, checked)
+        coded, took_part = None, None
         if yt_known is not None or self.method == "class-aware":
             if labels is None:
                 raise ValueError(
                     "ys: the class-aware method needs a label for each source point; pass ys="
                 )
-            labels, took_part = _labels.of_known(labels, "ys")
+            labels, took_part = _labels.of_known(labels, "ys", _labels.of_ranks(comm, labels))
             source = source if took_part.all() else source[took_part]
-            coded = _labels.coded(labels, "ys", yt_known, len(target))
+            classes = _labels.classes_of_ranks(comm, labels)
+            known = labels
+            coded = _checks.agreed(
+                comm, lambda: _labels.coded(known, "ys", yt_known, len(target), classes)
+            )
             labels = coded.source
         elif labels is not None:
             labels = _labels.whole_or_none(labels, "ys")
+        if comm is not None:
+            # Either all ranks have labels or none; one without points has none to give.
+            usable = comm.allgather(labels is not None or len(source) == 0)
+            labels = labels if all(usable) and len(source) > 0 else None
         if yt is not None and _labels.is_known(_checks.of_points(yt, len(target), "yt")).any():
             _checks.warn("yt is not used: labels of the target to fit with are given as yt_known")
         model, error = self._learn(
@@ -162,12 +181,13 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
             known_labels=coded and coded.known,
             source_weights=self._estimated(source, "Xs"),
             target_weights=self._estimated(target, "Xt"),
+            comm=comm,
         )
         self.xs_, self.xt_, self._took_part = source, target, took_part
         self.__dict__.pop("classes_", None)
         if coded is not None:
             self.classes_ = coded.classes
-        self._keep(model, source.dtype)
+        self._keep(model, source.dtype, comm)
         self._finish(error)
         return self
 
@@ -254,8 +274,12 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
 
     @property
     def mu_s(self) -> NDArray[Any]:
-        """Weights of the source points; they sum to 1."""
-        return self._once("mu_s", lambda: _normalised(self.model_.source_weights))
+        """Weights of the source points; they sum to 1, over all ranks where there are several."""
+        return self._once("mu_s", self._source_weights)
+
+    def _source_weights(self) -> _checks.Float:
+        weights = self.model_.source_weights
+        return weights if self._divided else _normalised(weights)  # those of all ranks sum to 1
 
     @property
     def mu_t(self) -> NDArray[Any]:
@@ -300,7 +324,8 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         points = _checks.points(values, name)
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"{name}: points have {points.shape[1]} features, the fitted ones {self.n_features_in_}"
+                f"{name}: points have {points.shape[1]} features, the fitted ones "
+                f"{self.n_features_in_}"
             )
         self._columns(values, name)
         return points

@@ -1,12 +1,16 @@
-"""Many independent fits, over any backend of joblib (processes, dask, ray), with a journal to go on from.
+"""Many independent fits, over any backend of joblib (processes, dask, ray), with a journal to go
+on from.
 
     from remblai import experiments
 
-    splits = {f"seed {seed}": experiments.label_shift(X, y, pool, labels, seed=seed) for seed in range(5)}
+    splits = {
+        f"seed {seed}": experiments.label_shift(X, y, pool, labels, seed=seed)
+        for seed in range(5)
+    }
     results = experiments.run(experiments.compare, splits, journal="runs.jsonl")
 
-`run` is for any function of one task. `compare` is the protocol of `remblai reproduce`: every method
-along its grid, the best of each chosen on the labels of the training half, scored on the other.
+`run` is for any function of one task. `compare` is the protocol of `remblai reproduce`: every
+method along its grid, the best of each chosen on the labels of the training half, scored on the other.
 """
 
 from __future__ import annotations
@@ -21,13 +25,15 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._core import Model
 from ._functions import evaluate, fit
 
 __all__ = ["METHODS", "Split", "compare", "label_shift", "run", "table"]
 
 
 class Split(NamedTuple):
-    """Points of one task: a labelled source, and a target in two halves, one to fit and one to score."""
+    """Points of one task: a labelled source, and a target in two halves, one to fit and one to
+    score."""
 
     source: NDArray[np.float64]
     source_labels: NDArray[np.int64]
@@ -58,9 +64,9 @@ def label_shift(
     size: int = 500,
     seed: int = 0,
 ) -> Split:
-    """A draw with label shift: `per_class` source points of each class from `points`, and two disjoint
-    halves of `size` target points from `pool`, in which `label` has the `share` and the other classes
-    divide the rest evenly."""
+    """A draw with label shift: `per_class` source points of each class from `points`, and two
+    disjoint halves of `size` target points from `pool`, in which `label` has the `share` and the
+    other classes divide the rest evenly."""
     points, pool = np.asarray(points, dtype=np.float64), np.asarray(pool, dtype=np.float64)
     labels, pool_labels = np.asarray(labels), np.asarray(pool_labels)
     draw = np.random.default_rng(seed)
@@ -86,8 +92,17 @@ def label_shift(
         halves[1].append(both[count:])
     train, test = (np.concatenate(half) for half in halves)
     return Split(
-        points[source], labels[source], pool[train], pool_labels[train], pool[test], pool_labels[test]
-    )  # fmt: skip
+        points[source],
+        labels[source],
+        pool[train],
+        pool_labels[train],
+        pool[test],
+        pool_labels[test],
+    )
+
+
+def _accuracy(model: Model, points: NDArray[Any], labels: NDArray[Any]) -> float:
+    return evaluate(model.predict(points), labels).accuracy
 
 
 def compare(
@@ -97,9 +112,9 @@ def compare(
     lambdas: Sequence[float] = LAMBDAS,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """Every method on one split: a row for each fit, of which the best of each method on the labels of
-    the training half is `chosen`; among equals that of the largest lambda. The class-aware method has
-    fixed settings and no grid. One thread, unless `threads` says otherwise."""
+    """Every method on one split: a row for each fit, of which the best of each method on the labels
+    of the training half is `chosen`; among equals that of the largest lambda. The class-aware
+    method has fixed settings and no grid. One thread, unless `threads` says otherwise."""
     rows: list[dict[str, Any]] = []
     for method in methods:
         if method not in METHODS:
@@ -113,8 +128,8 @@ def compare(
                 {
                     "method": method,
                     "lambda": lambda_,
-                    "train_accuracy": evaluate(model.predict(split.train), split.train_labels).accuracy,
-                    "test_accuracy": evaluate(model.predict(split.test), split.test_labels).accuracy,
+                    "train_accuracy": _accuracy(model, split.train, split.train_labels),
+                    "test_accuracy": _accuracy(model, split.test, split.test_labels),
                     "status": model.status,
                     "chosen": False,
                 }
@@ -145,12 +160,12 @@ def run(
 ) -> dict[str, Any]:
     """function(task, **keywords) for every task, in the order of `tasks`.
 
-    Runs where joblib says: `n_jobs` processes (None: one, or what `joblib.parallel_config` sets), or the
-    workers of `joblib.parallel_config(backend="dask")`. `journal` is a file with a line for each task that
-    is done, written at once by this process. A run that finds one does only what is missing; a last
-    line that was cut short is dropped. A journal of other keywords, or a task with other data, is an
-    error. What `function` returns must be JSON. `progress` is called with the tasks done and all of
-    them."""
+    Runs where joblib says: `n_jobs` processes (None: one, or what `joblib.parallel_config` sets),
+    or the workers of `joblib.parallel_config(backend="dask")`. `journal` is a file with a line for
+    each task that is done, written at once by this process. A run that finds one does only what is
+    missing; a last line that was cut short is dropped. A journal of other keywords, or a task with
+    other data, is an error. What `function` returns must be JSON. `progress` is called with the
+    tasks done and all of them."""
     done: dict[str, Any] = {}
     log = None if journal is None else _Journal(pathlib.Path(journal), function, keywords)
     prints = {name: _fingerprint(task) for name, task in tasks.items()} if log else {}
@@ -220,8 +235,8 @@ class _Journal:
             name = line["task"]
             if name in prints and prints[name] != line["data"]:
                 raise ValueError(
-                    f"journal: the task {name!r} in {self.path} had other data; give another journal, "
-                    "or remove it"
+                    f"journal: the task {name!r} in {self.path} had other data; give another "
+                    "journal, or remove it"
                 )
             if name in prints:
                 found[name] = line["result"]

@@ -124,18 +124,22 @@ def metric(
     """The metric as a picture, positive and negative entries in different colours.
 
     `order` is that of the features: "given", "size" (by the entry on the diagonal, largest first),
-    or "cluster" (features that the metric ties together stand together). Of many features "size"
-    and "cluster" show the `most` with the largest entries on the diagonal; "cluster" divides these
-    out, so that what ties features together is seen. "auto" is "given" up to 30 features, then
-    "cluster".
+    or "cluster" (features that the metric ties together stand together). Of many features they show
+    the `most`: "size" those with the largest entries on the diagonal, "cluster" those with the
+    strongest ties. "cluster" divides each feature by its own size, so that ties are seen, and both
+    leave out features that are the same in all points, of which a metric knows nothing. "auto" is
+    "given" up to 30 features, then "cluster".
 
     `shape` is for features that are pixels: (height, width). The picture then has the entry of each
-    on the diagonal in its place."""
+    on the diagonal in its place, and grey where a pixel is the same in all points."""
     ax = _axes(ax)
-    A = _metric.matrix(_model(fitted))
+    model = _model(fitted)
+    A = _metric.matrix(model)
     d = len(A)
+    points = np.vstack([model.source_points, model.target_points])
+    varied = np.ptp(points, axis=0) > 0
     if shape is not None:
-        return _pixels(np.diag(A), shape, ax)
+        return _pixels(np.where(varied, np.diag(A), np.nan), shape, ax)
     if order not in ("auto", "given", "size", "cluster"):
         raise ValueError(f"order: '{order}' is not one of auto, given, size, cluster")
     if most < 2:
@@ -143,12 +147,16 @@ def metric(
     if order == "auto":
         order = "given" if d <= 30 else "cluster"
     chosen, title = np.arange(d), "metric"
+    weight = np.diag(A)
+    if order == "cluster":
+        scale = np.sqrt(weight)
+        A = A / np.outer(scale, scale)  # between -1 and 1, since A is positive definite
+        weight = (A**2).sum(axis=1)
     if order != "given":
-        chosen = np.argsort(-np.diag(A), kind="stable")[:most]
+        some = np.flatnonzero(varied) if varied.any() else chosen
+        chosen = some[np.argsort(-weight[some], kind="stable")[:most]]
         title = "metric" if len(chosen) == d else f"metric, {len(chosen)} of {d} features"
     if order == "cluster":
-        scale = np.sqrt(np.diag(A))
-        A = A / np.outer(scale, scale)  # between -1 and 1, since A is positive definite
         chosen = chosen[_together(A[np.ix_(chosen, chosen)])]
         title += ", each divided by its own size"
     A = A[np.ix_(chosen, chosen)]
@@ -161,7 +169,7 @@ def metric(
     if order == "given" and (d > 30 or names is chosen):
         _whole(ax.xaxis, ax.yaxis)
     else:
-        small = {"fontsize": "xx-small"} if len(names) > 30 else {}
+        small = {"fontsize": 270 / len(names)} if len(names) > 30 else {}
         ax.set_xticks(range(len(A)), names, rotation=90, **small)
         ax.set_yticks(range(len(A)), names, **small)
     ax.figure.colorbar(picture, ax=ax)
@@ -175,8 +183,11 @@ def _pixels(values: Any, shape: tuple[int, int], ax: Any) -> Any:
             f"shape: {height} x {width} is {height * width} pixels; there are {len(values)} "
             "features"
         )
-    picture = ax.imshow(values.reshape(shape), cmap="magma", interpolation="nearest")
+    shades = plt.get_cmap("magma").with_extremes(bad="lightgrey")
+    picture = ax.imshow(values.reshape(shape), cmap=shades, interpolation="nearest")
     ax.set(title="metric: weight of each pixel", xticks=[], yticks=[])
+    if np.isnan(values).any():
+        ax.set_xlabel("grey: the same in all points")
     ax.figure.colorbar(picture, ax=ax)
     return ax
 
@@ -266,9 +277,8 @@ def ellipse(
     values, vectors = np.linalg.eigh(A)
     width, height = 2 * radius / np.sqrt(values)
     angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
-    outline = Ellipse(tuple(middle), width, height, angle=angle, fill=False, linewidth=2)
-    outline.set_label(f"distance {radius:.3g}")
-    ax.add_patch(outline)
+    ax.add_patch(Ellipse(tuple(middle), width, height, angle=angle, fill=False, linewidth=2))
+    ax.plot([], [], color="black", linewidth=2, label=f"distance {radius:.3g}")
     ax.autoscale_view()
     names = getattr(fitted, "feature_names_in_", ("feature 0", "feature 1"))
     ax.set(xlabel=names[0], ylabel=names[1], title="points at one distance")
@@ -313,19 +323,22 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
             key.append(Line2D([], [], marker="s", color=colour, linestyle="", label=str(name)))
     ax.scatter(*_two(sets[2]), color="lightgrey", s=15)
     ax.scatter(*_two(sets[0]), marker="x", s=20, alpha=0.6, c=colours)
-    ax.scatter(*_two(sets[1]), marker="o", s=20, c=colours if ys is not None else "tab:red")
+    shown = colours if ys is not None else "tab:red"
+    ax.scatter(*_two(sets[1]), marker="o", s=20, c=shown, edgecolors="black", linewidths=0.4)
     if ys is None:
         key[1].set_color("tab:blue")
         key[2].set_color("tab:red")
     ax.set(xlabel=names[0], ylabel=names[1], title="points")
-    ax.legend(handles=key)
+    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if len(key) > 8 else {}
+    ax.legend(handles=key, **beside)
     spread = [float(np.sqrt(points.var(axis=0).sum())) for points in (sets[1], sets[2])]
     if spread[0] < 0.1 * spread[1]:
         hint = (
             "All mapped points are near one place: the plan is almost uniform.\n"
             "Try a smaller reg_e (lambda)."
         )
-        ax.text(0.02, 0.02, hint, transform=ax.transAxes, color="tab:red", fontsize="small")
+        box = {"facecolor": "white", "edgecolor": "tab:red", "alpha": 0.9}
+        ax.text(0.02, 0.03, hint, transform=ax.transAxes, color="tab:red", fontsize="small", bbox=box)
     return ax
 
 
@@ -350,7 +363,7 @@ def path(found: Any, ax: Any = None, yt: ArrayLike | None = None) -> Any:
         right = ax.twinx()
         lines += right.plot(found.lambdas, scores, "s--", color="tab:red", label="labelled right")
         right.set_ylabel("% of the target points")
-    ax.legend(handles=lines)
+    ax.legend(handles=lines, loc="lower right")  # the best place would not look at the other axis
     return ax
 
 

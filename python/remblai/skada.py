@@ -70,8 +70,8 @@ class GroundMetricAdapter(BaseAdapter):
         for points, role, sign in ((source, "source", "positive"), (target, "target", "negative")):
             if len(points) == 0:
                 raise ValueError(
-                    f"sample_domain: no {role} points; they have {sign} numbers there, and those given "
-                    f"are {sorted(set(np.unique(sample_domain).tolist()))}"
+                    f"sample_domain: no {role} points; they have {sign} numbers there, and those "
+                    f"given are {sorted(set(np.unique(sample_domain).tolist()))}"
                 )
         chosen = self._chosen()
         ys = None

@@ -1,7 +1,7 @@
 """Geometry of symmetric positive definite matrices.
 
-Every function raises ValueError on a matrix that is not square, symmetric and positive definite; the
-message gives the smallest eigenvalue and says how to mend it.
+Every function raises ValueError on a matrix that is not square, symmetric and positive definite;
+the message gives the smallest eigenvalue and says how to mend it.
 """
 
 from __future__ import annotations

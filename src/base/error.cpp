@@ -113,9 +113,20 @@ std::string literal(std::string_view text) {
 }
 
 std::string printable(std::string_view text, std::size_t longest) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
   std::string shown;
   for (std::size_t characters = 0; !text.empty(); ++characters) {
     if (characters == longest) return shown + "...";
+    // Most text is plain, and taken as a whole.
+    const std::string_view front = text.substr(0, longest - characters);
+    const auto end = std::find_if_not(front.begin(), front.end(), plain);
+    const auto run = static_cast<std::size_t>(end - front.begin());
+    if (run > 1) {
+      shown += text.substr(0, run);
+      text.remove_prefix(run);
+      characters += run - 1;
+      continue;
+    }
     const std::size_t length = printable_length(text);
     if (length == 0) {
       shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));

@@ -31,6 +31,18 @@ class Hash {
     add(sizes, sizeof sizes);
     add(array.data(), static_cast<std::size_t>(array.size()) * sizeof(*array.data()));
   }
+  void add(std::string_view text) { add(text.data(), text.size()); }
+  /// But for where the work is done.
+  void add(const Options& options) {
+    Json json = options_json(options);
+    const Resources resources;
+    for_each_option(resources,
+                    [&](const char* name, const auto&, const char*) { json.erase(name); });
+    add(std::string_view(json.dump()));
+    for_each_option(options, [&](const char*, const auto& field, const char*) {
+      if constexpr (requires { field.matrix(); }) add(field.matrix());
+    });
+  }
   std::string text() const { return fmt::format("{:016x}", value_); }
 
  private:
@@ -70,7 +82,8 @@ std::string memory_name(const char* what, std::size_t place) {
 
 }  // namespace
 
-std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options) {
+std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options,
+                        const Model* start) {
   Hash hash;
   for (const Domain* domain : {&problem.source, &problem.target}) {
     hash.add(domain->points);
@@ -78,14 +91,18 @@ std::string fingerprint(const Model& problem, const Labels& known_labels, const 
     hash.add(domain->labels);
   }
   hash.add(known_labels);
-  Json json = options_json(options);
-  const Resources resources;
-  for_each_option(resources, [&](const char* name, const auto&, const char*) { json.erase(name); });
-  const std::string text = json.dump() + std::string(version());
-  hash.add(text.data(), text.size());
-  for_each_option(options, [&](const char*, const auto& field, const char*) {
-    if constexpr (requires { field.matrix(); }) hash.add(field.matrix());
-  });
+  hash.add(options);
+  hash.add(std::string_view(version()));
+  if (!start) return hash.text();
+  // What the first plan and the first moment are made from, less what the problem has already. The
+  // potentials of the source follow from these, and each of several processes has some of them.
+  hash.add(start->g);
+  hash.add(start->metric.factor);
+  hash.add(Vector(Vector::Constant(1, start->lambda)));
+  for (const Mass& mass : start->exact)
+    hash.add(
+        Vector{{static_cast<double>(mass.source), static_cast<double>(mass.target), mass.amount}});
+  hash.add(start->options);
   return hash.text();
 }
 

@@ -24,9 +24,10 @@ struct RunState {
   std::optional<ClassStep::State> classes;
 };
 
-/// The problem and the options, but for where the work is done, as a short text: two runs with the
-/// same one come to the same result.
-std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options);
+/// The problem, the options but for where the work is done, and the model to start from where there
+/// is one, as a short text: two runs with the same one come to the same result.
+std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options,
+                        const Model* start);
 
 /// The file of a run. Trouble with writing it is told once and does not stop the run.
 class CheckpointFile {

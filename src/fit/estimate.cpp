@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <vector>
 
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "remblai/devices.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "remblai/transport.h"
@@ -37,18 +39,58 @@ bool keeps_pairs(const Sizes& sizes, const Options& options, double free) {
   return (2 * entry_bytes(options) + 4) * sizes.pairs <= budget;
 }
 
-/// Points as given, preprocessed, in the coordinates of the span and embedded; matrices of the
-/// metric step; the pairs, if they are kept; systems of the classifiers.
-double bytes_of(const Sizes& sizes, const Options& options, bool stored) {
-  const double points = 4 * 8 * (sizes.m + sizes.n) * sizes.d;
-  const double metric =
-      options.metric == MetricChoice::learned ? 8 * 8 * sizes.rank * sizes.rank : 0;
-  const double exact = options.lambda == 0 ? 80 * sizes.pairs : 0;
-  const double pairs = stored ? (2 * entry_bytes(options) + 4) * sizes.pairs : 0;
+/// Bytes at the peak, by what they are for.
+struct Bytes {
+  double points;   // as given, preprocessed, in the coordinates of the span, embedded
+  double metric;   // matrices of the metric step
+  double exact;    // the graph of exact transport
+  double pairs;    // if they are kept
+  double systems;  // of the classifiers
+  double all() const { return points + metric + exact + pairs + systems; }
+};
+
+Bytes bytes_of(const Sizes& sizes, const Options& options, bool stored) {
   const double most = options.classes.landmarks;
   const double support = std::min(sizes.m + sizes.n, most);
-  const double systems = options.method == Method::class_aware ? 4 * 8 * support * support : 0;
-  return points + metric + exact + pairs + systems;
+  return {4 * 8 * (sizes.m + sizes.n) * sizes.d,
+          options.metric == MetricChoice::learned ? 8 * 8 * sizes.rank * sizes.rank : 0,
+          options.lambda == 0 ? 80 * sizes.pairs : 0,
+          stored ? (2 * entry_bytes(options) + 4) * sizes.pairs : 0,
+          options.method == Method::class_aware ? 4 * 8 * support * support : 0};
+}
+
+/// "a, b or c", of the first three.
+std::string some_of(std::vector<std::string> ways) {
+  ways.resize(std::min<std::size_t>(ways.size(), 3));
+  const std::string last = ways.back();
+  ways.pop_back();
+  return ways.empty() ? last : fmt::format("{} or {}", fmt::join(ways, ", "), last);
+}
+
+/// What makes the largest parts smaller.
+std::string what_saves_memory(const Bytes& bytes, const Options& options) {
+  const double much = bytes.all() / 10;
+  std::vector<std::string> ways;
+  if (bytes.exact > much) ways.emplace_back("a positive $lambda");
+  if (bytes.pairs > much) ways.emplace_back("a smaller $memory");
+  if (bytes.systems > much) ways.emplace_back("a smaller $landmarks");
+  if (bytes.pairs > much && options.resources.precision != Precision::float32)
+    ways.emplace_back("$precision float");
+  ways.emplace_back("fewer points");
+  ways.emplace_back("fewer features");
+  return some_of(std::move(ways));
+}
+
+/// What makes passes faster, or fewer; options that have done all they can are left out.
+std::string what_saves_time(const Options& options, const Estimate& needs) {
+  std::vector<std::string> ways;
+  if (options.resources.precision != Precision::float32) ways.emplace_back("$precision float");
+  if (options.resources.device == Device::cpu && !gpus().empty()) ways.emplace_back("$device cuda");
+  if (needs.passes > 24) ways.emplace_back("a larger $lambda");
+  if (needs.steps > 10) ways.emplace_back("fewer $steps");
+  ways.emplace_back("fewer points");
+  if (!needs.stored) ways.emplace_back("a larger $memory");
+  return some_of(std::move(ways));
 }
 
 Matrix some_points(const Matrix& points, Index most) {
@@ -100,7 +142,7 @@ Estimate estimate(const Problem& problem, const Options& asked) {
   Estimate out;
   out.available = available_memory();
   out.stored = keeps_pairs(sizes, options, out.available);
-  out.memory = bytes_of(sizes, options, out.stored);
+  out.memory = bytes_of(sizes, options, out.stored).all();
   out.pass_seconds = sizes.pairs * seconds_of_a_pair(problem, options, out.stored);
   // About as many as benchmarks show between lambda = 1 and 0.001 times the mean cost.
   const double lambda = options.lambda_unit == Unit::relative ? options.lambda : 0.05;
@@ -116,6 +158,7 @@ Estimate estimate(const Problem& problem, const Options& asked) {
   const double systems =
       classes ? 6 * (std::pow(support, 3) + (sizes.m + sizes.n) * support * support) : 0;
   out.step_seconds = out.passes * out.pass_seconds + operation * (metric + systems);
+  out.faster = what_saves_time(options, out);
   return out;
 }
 
@@ -123,15 +166,13 @@ void require_reach(const Problem& problem, const Options& asked) {
   const Options options = asked.resolved();
   const Sizes sizes = sizes_of(problem);
   const double free = available_memory();
-  const double needed = bytes_of(sizes, options, keeps_pairs(sizes, options, free));
-  if (needed <= free) return;
-  const bool exact = options.lambda == 0;
+  const Bytes needed = bytes_of(sizes, options, keeps_pairs(sizes, options, free));
+  if (needed.all() <= free) return;
   throw Error({.field = "source and target",
                .value = fmt::format("{} x {} points of {} coordinates", sizes.m, sizes.n, sizes.d),
-               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free", needed / 0x1p30,
-                                      free / 0x1p30),
-               .remedy = exact ? "give a positive $lambda, fewer points or fewer features"
-                               : "give fewer points, fewer features or a smaller $memory"});
+               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free",
+                                      needed.all() / 0x1p30, free / 0x1p30),
+               .remedy = "give " + what_saves_memory(needed, options)});
 }
 
 }  // namespace remblai

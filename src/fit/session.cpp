@@ -305,7 +305,7 @@ void Session::fit(const Options& asked, const Run& run) {
   if (!run.checkpoint.path.empty()) {
     file.emplace(run.checkpoint,
                  fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
-                             options));
+                             options, run.start));
     all_.agree([&] {
       resumed = file->load();
       if (resumed && !fits(*resumed))

@@ -51,7 +51,8 @@ Entry or_refusal(const std::function<Entry()>& describe) {
     return {.name = "",
             .type = "damaged",
             .shape = {},
-            .refusal = Message{.problem = error.message().problem}.text()};
+            .refusal = Message{.problem = error.message().problem}.text(),
+            .damaged = true};
   }
 }
 

@@ -22,6 +22,7 @@ struct Entry {
   std::string type;
   std::vector<Index> shape;
   std::string refusal;
+  bool damaged = false;  ///< so that nobody knows what it was
 };
 
 /// What `describe` returns, or an entry that is refused for the reason it throws: one damaged array

@@ -120,6 +120,12 @@ const Entry& choose(const std::vector<Entry>& entries, const Spec& spec,
   if (single) return entries[0];
   std::vector<const Entry*> usable, wanted;
   for (const Entry& entry : entries) {
+    // It may be the one that is meant; another is taken only by its name.
+    if (entry.damaged) {
+      cannot_read(spec.path, fmt::format("its array {} is damaged: {}; name another, if there is "
+                                         "one that is meant",
+                                         in_quotes(entry.name), entry.refusal));
+    }
     if (!entry.refusal.empty() || is_empty(entry)) continue;
     if (std::find(without.begin(), without.end(), entry.name) != without.end()) continue;
     usable.push_back(&entry);
@@ -253,6 +259,17 @@ std::vector<Array> list(const std::string& path) {
                       .values = {}});
   }
   return arrays;
+}
+
+std::vector<Refused> list_refused(const std::string& path) {
+  std::vector<Refused> refused;
+  for (Entry& entry : list_entries(format_of(path), path)) {
+    if (entry.refusal.empty()) continue;
+    refused.push_back({.name = std::move(entry.name),
+                       .type = std::move(entry.type),
+                       .reason = std::move(entry.refusal)});
+  }
+  return refused;
 }
 
 Index count_points(const std::string& text, bool transpose,

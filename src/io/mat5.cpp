@@ -86,8 +86,13 @@ Entry describe_matrix(Parts& parts, bool swapped, const std::string& path) {
   entry.name = name->bytes.substr(0, name->bytes.find('\0'));
   entry.refusal = refusal_of_class(classes[kind < 16 ? kind : 0], (word & complex_flag) != 0);
   if ((word & complex_flag) != 0) entry.type = "complex " + entry.type;
-  if (entry.refusal.empty()) extent(entry.shape, path + ":" + entry.name);
-  return entry;
+  if (!entry.refusal.empty()) return entry;
+  Entry checked = or_refusal([&] {
+    extent(entry.shape, path + ":" + entry.name);
+    return entry;
+  });
+  checked.name = entry.name;
+  return checked;
 }
 
 /// Unpacks from the start of `packed` until `to` is full; the count of bytes. `finished` tells
@@ -185,13 +190,23 @@ class Elements {
   std::string unpacked_;
 };
 
+/// What an element holds. A damaged one may have lost its name, and is called by its number then.
+Entry describe_element(Elements& elements, int number, const std::string& path) {
+  Entry entry = or_refusal([&] {
+    Parts parts(elements.head(), elements.swapped());
+    return describe_matrix(parts, elements.swapped(), path);
+  });
+  if (entry.damaged && entry.name.empty()) entry.name = fmt::format("array {}", number);
+  return entry;
+}
+
 }  // namespace
 
 std::vector<Entry> list_mat5(const std::string& path) {
   std::vector<Entry> entries;
+  int number = 0;
   for (Elements elements(path); elements.next();) {
-    Parts parts(elements.head(), elements.swapped());
-    Entry entry = describe_matrix(parts, elements.swapped(), path);
+    Entry entry = describe_element(elements, ++number, path);
     if (!entry.name.empty()) entries.push_back(std::move(entry));  // MATLAB's own have no name
   }
   return entries;
@@ -199,9 +214,10 @@ std::vector<Entry> list_mat5(const std::string& path) {
 
 Array read_mat5(const std::string& path, const std::string& name) {
   const std::string label = path + ":" + name;
+  int number = 0;
   for (Elements elements(path); elements.next();) {
-    Parts front(elements.head(), elements.swapped());
-    if (describe_matrix(front, elements.swapped(), path).name != name) continue;
+    const Entry found = describe_element(elements, ++number, path);
+    if (found.damaged || found.name != name) continue;
     Parts parts(elements.body(), elements.swapped());
     Entry entry = describe_matrix(parts, elements.swapped(), path);
     const auto numbers = parts.next();

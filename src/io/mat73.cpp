@@ -131,6 +131,7 @@ Packed pack(const Entry& entry) {
   Packed packed;
   for (const std::string* text : {&entry.name, &entry.type, &entry.refusal}) packed.add(*text);
   packed.add(entry.shape);
+  packed.add(std::uint64_t{entry.damaged});
   return packed;
 }
 
@@ -138,6 +139,7 @@ Entry unpack_entry(Unpacked& packed) {
   Entry entry;
   for (std::string* text : {&entry.name, &entry.type, &entry.refusal}) *text = packed.text();
   entry.shape = packed.numbers();
+  entry.damaged = packed.number() != 0;
   return entry;
 }
 

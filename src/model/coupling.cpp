@@ -9,6 +9,7 @@
 #include "base/simd.h"
 #include "model/class_places.h"
 #include "model/class_terms.h"
+#include "remblai/comm.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
 #include "transport/ground_cost.h"
@@ -266,6 +267,16 @@ class SparseCoupling final : public Coupling {
 };
 
 }  // namespace
+
+void require_all_rows(const Model& model) {
+  const Comm* comm = model.options.resources.comm.get();
+  if (!comm || comm->size() == 1) return;
+  throw Error({.field = "comm",
+               .problem =
+                   "the way from target to source needs all source points, and each rank has "
+                   "its own",
+               .remedy = "use the model that gathered() gives"});
+}
 
 linalg::Threads threads_of(const Model& model) {
   return linalg::Threads(thread_count(model.options.resources));

@@ -14,6 +14,10 @@ namespace remblai {
 /// Holds BLAS at the threads of the model's options while it lives.
 linalg::Threads threads_of(const Model& model);
 
+/// Throws Error where the model has the source points of one rank of several: what goes from target
+/// points to source points would see those alone.
+void require_all_rows(const Model& model);
+
 /// Forward: from source points to target points. Backward: the other way.
 enum class Direction { forward, backward };
 

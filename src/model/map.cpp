@@ -23,6 +23,7 @@ Matrix map(const Model& model) {
 }
 
 Matrix map_back(const Model& model) {
+  require_all_rows(model);
   const linalg::Threads scope = threads_of(model);
   return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward), Role::source);
 }
@@ -32,6 +33,7 @@ Matrix map(const Model& model, const MatrixView& points) {
 }
 
 Matrix map_back(const Model& model, const MatrixView& points) {
+  require_all_rows(model);
   return map_points(model, Direction::backward, points);
 }
 

@@ -298,6 +298,7 @@ ClassShares probabilities(const Model& model, const MatrixView& points,
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
+  require_all_rows(model);
   const linalg::Threads scope = threads_of(model);
   require_labels(model);
   require_finite(points, "points");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <optional>
 
@@ -30,6 +31,7 @@ class Solve {
 
   int newton_steps() const { return newton_.steps(); }
   bool stopped() const { return stopped_; }
+  void stop() { stopped_ = true; }  ///< once and for all: who was asked may not say it twice
   double error() const { return error_; }
 
   /// Potentials that belong together, while a pass may leave others behind.
@@ -56,8 +58,9 @@ class Solve {
 bool Solve::run(double lambda, double range, Potentials& potentials) {
   bool reached = false;
   if (kernel_.long_passes()) {
-    const Vector none = Vector::Zero(scaling_.column_count());
-    safe_ = {Vector::Zero(rows_.size()), potentials.g.size() > 0 ? potentials.g : none};
+    safe_ = potentials;
+    if (safe_.f.size() != rows_.size()) safe_.f = Vector::Zero(rows_.size());
+    if (safe_.g.size() == 0) safe_.g = Vector::Zero(scaling_.column_count());
   }
   double stage = first_stage(lambda, range, potentials.g);
   while (true) {
@@ -100,11 +103,11 @@ void Solve::restart(double lambda) {
 }
 
 bool Solve::may_go_on() {
-  if (kernel_.long_passes()) safe_ = {scaling_.f(), scaling_.g()};
+  if (kernel_.long_passes() && scaling_.finite()) safe_ = {scaling_.f(), scaling_.g()};
   // One process that stops, stops all.
   if (options_.keep_going &&
-      rows_.shard().any(!options_.keep_going(kernel_.counts().all(), error_)))
-    stopped_ = true;
+      rows_.shard().any(stopped_ || !options_.keep_going(kernel_.counts().all(), error_)))
+    stop();
   if (options_.snapshot) options_.snapshot([this]() -> Vector { return scaling_.g(); });
   return within_budget();
 }
@@ -170,23 +173,37 @@ bool Solve::reach_by_anderson(double tolerance) {
 // several processes are not stopped, for all of them would have to be.
 class Watch {
  public:
-  Watch(Kernel& kernel, const Solve& solve, const Shard& shard, const TransportOptions& options)
+  Watch(Kernel& kernel, Solve& solve, const Shard& shard, const TransportOptions& options)
       : kernel_(kernel) {
     if (!options.keep_going || shard.divided()) return;
     kernel.watch([this, &solve, &options] {
-      if (!asked_ && options.keep_going(kernel_.counts().all(), solve.error())) return true;
+      if (!solve.stopped()) {
+        try {
+          if (options.keep_going(kernel_.counts().all(), solve.error())) return true;
+        } catch (...) {
+          failure_ = std::current_exception();
+        }
+        solve.stop();
+      }
       const auto now = std::chrono::steady_clock::now();
       if (!asked_) asked_ = now;
       return now - *asked_ < std::chrono::milliseconds(300);
     });
   }
   ~Watch() { kernel_.watch({}); }
+
+  /// Throws what the caller threw when it was asked in the middle of a pass, where several threads
+  /// are at work.
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
  private:
   Kernel& kernel_;
   std::optional<std::chrono::steady_clock::time_point> asked_;
+  std::exception_ptr failure_;
 };
 
 // What can be said without a plan.
@@ -213,12 +230,14 @@ Solved find_potentials(Kernel& kernel, const GroundCost& cost, const Marginal& r
   Solved solved;
   try {
     solved.result.converged = run.run(lambda, cost.range(), potentials);
-    solved.result.stopped = run.stopped();
     solved.result.newton_steps = run.newton_steps();
     solved.sums =
         certify(kernel, rows, columns, lambda, potentials, options.tolerance, solved.result);
+    solved.result.stopped = run.stopped();
+    watch.rethrow();
     solved.has_plan = true;
   } catch (const Interrupted&) {
+    watch.rethrow();
     potentials = run.safe();
     solved = {unmeasured(kernel), {}, false};
     solved.result.newton_steps = run.newton_steps();

@@ -83,5 +83,30 @@ TEST_F(Kept, ADryRunWritesNothing) {
   EXPECT_EQ(names_in(folder_), (Words{"source.npy", "target.npy"}));
 }
 
+TEST_F(Kept, MoreMemoryThanThereIsIsRefusedAtOnce) {
+  write_clouds(200'000);
+  const Words much{"--memory", "100000"};
+  expect_refused(fit_into("model.npz") + much,
+                 {"200000 x 200000 points", "need about 7.5e+02 GiB", "GiB are free",
+                  "give a smaller --memory, --precision float or fewer points"});
+  EXPECT_EQ(names_in(folder_), (Words{"source.npy", "target.npy"}));
+}
+
+TEST_F(Kept, AFitOfDaysIsAWarningWithThreeThingsThatHelp) {
+  write_clouds(200'000);
+  const Words long_one{"--lambda", "0.001", "--device", "cpu"};
+  Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + long_one, {{"TERM", "xterm"}},
+                  true);
+  process.wait_for("preparing");  // what is said beforehand has been said then
+  process.send(SIGKILL);
+  const std::string shown = process.wait().err;
+  const auto at = shown.find("warning: this will take about ");
+  ASSERT_NE(at, std::string::npos) << shown;
+  EXPECT_GT(std::stod(shown.substr(at + 30)), 1) << shown;
+  for (const char* part : {" days; --precision float, ", "a larger --lambda",
+                           "would make it faster", "--checkpoint keeps what is reached"})
+    EXPECT_NE(shown.find(part), std::string::npos) << part << " in " << shown;
+}
+
 }  // namespace
 }  // namespace remblai::cli_test

@@ -108,6 +108,26 @@ TEST_F(Streams, OneArrayIsDescribedThoughAnotherIsDamaged) {
   EXPECT_EQ(run({"info", at("a.npz:good")}).code, 0);
   const Finished all = run({"info", at("a.npz")});
   EXPECT_EQ(all.code, 0) << all.err;
+  for (const char* part :
+       {"1 array of numbers, 1 that cannot be used", "good: 3 numbers", "values 1 to 1",
+        "spoilt: damaged\n  not usable: it does not begin like a .npy file"})
+    EXPECT_NE(all.out.find(part), std::string::npos) << part << " in " << all.out;
+  // The header is whole, and the numbers are not those of the checksum.
+  bytes[bytes.find("NUMPY", bytes.find("good")) + 130] ^= 1;
+  write(at("a.npz"), bytes);
+  const Finished none = run({"info", at("a.npz")});
+  EXPECT_EQ(none.code, 2);
+  for (const char* part : {"good: 3 numbers", "spoilt: damaged"})
+    EXPECT_NE(none.out.find(part), std::string::npos) << part << " in " << none.out;
+  expect_refused({"info", at("a.npz:spoilt")}, {"spoilt", "does not begin like a .npy file"});
+}
+
+TEST_F(Streams, InfoNamesWhatItCannotTakeOfAMat) {
+  const Finished all = run({"info", std::string(REMBLAI_TEST_DATA) + "/io_v5_many.mat"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  for (const char* part : {"that cannot be used", "not usable: it is of class cell",
+                           "not usable: it is sparse", "not usable: its numbers are complex"})
+    EXPECT_NE(all.out.find(part), std::string::npos) << part << " in " << all.out;
 }
 
 }  // namespace

@@ -129,6 +129,35 @@ TEST_F(CheckpointTest, OtherDataOrOptionsAreRefused) {
   EXPECT_ERROR(fit(problem(), other, {}, nullptr, at("model.npz", true)), "no checkpoint");
 }
 
+TEST_F(CheckpointTest, AnotherModelToStartFromIsRefused) {
+  Options options;
+  options.steps = 5;
+  options.outer_tolerance = 0;
+  Options wide = options;
+  wide.lambda = 0.5;
+  const Model start = fit(problem(), wide), other = fit(problem(), options);
+  const auto resume = [&](const Model* from) {
+    return fit(problem(), options, {}, from, at("state.npz", true));
+  };
+  EXPECT_THROW(fit(
+                   problem(), options,
+                   [](const Progress& progress) {
+                     if (progress.step > 2) throw std::runtime_error("killed");
+                     return true;
+                   },
+                   &start, at("state.npz", false)),
+               std::runtime_error);
+  EXPECT_ERROR(resume(nullptr), "other data or other options");
+  EXPECT_ERROR(resume(&other), "other data or other options");
+  Model moved = start;
+  moved.g[3] += 1e-9;
+  EXPECT_ERROR(resume(&moved), "other data or other options");
+  expect_same(resume(&start), fit(problem(), options, {}, &start));
+  std::filesystem::remove(path("state.npz"));
+  run_until(2, options, false);
+  EXPECT_ERROR(resume(&start), "other data or other options");
+}
+
 TEST_F(CheckpointTest, AFullDiskIsAWarning) {
   int told = 0;
   Checkpoint checkpoint = at("state.npz", false);

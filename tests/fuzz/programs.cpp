@@ -1,4 +1,7 @@
 // Model files, command lines and journals.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 
 #include "command_line.h"
@@ -14,8 +17,10 @@ void model(std::string_view bytes) {
   with_file(with_checksums(bytes), ".npz", [](const std::string& path) {
     const Model loaded = load(path);
     summary(loaded, {});
-    save(loaded, path);
-    load(path);
+    const std::string again = path + "-again.npz";
+    save(loaded, again);
+    load(again);
+    ::unlink(again.c_str());
   });
 }
 

@@ -27,6 +27,7 @@ void journal(std::string_view bytes);  ///< of `remblai reproduce`
 std::string with_checksums(std::string_view archive);
 
 /// Calls `use` with the path of a file that holds the bytes. Errors that it throws are caught.
+/// The file is there until the program ends, and `use` may not put another in its place.
 void with_file(std::string_view bytes, const char* suffix,
                const std::function<void(const std::string& path)>& use);
 

@@ -134,6 +134,20 @@ TEST_F(IoMatTest, PrefixesAndDamage) {
   }
 }
 
+TEST_F(IoMatTest, ADamagedArrayKeepsNoOtherFromBeingRead) {
+  const std::string bytes = bytes_of(data("io_v5_packed.mat"));
+  const std::size_t count = list(data("io_v5_packed.mat")).size();
+  ASSERT_GT(count, 1u);
+  std::string spoilt = bytes;
+  spoilt[128 + 8 + 4] ^= 0x55;  // of the first element, behind the front of its packed bytes
+  const std::string half = file("half.mat", spoilt);
+  EXPECT_EQ(list(half).size(), count - 1);
+  ASSERT_EQ(list_refused(half).size(), 1u);
+  EXPECT_EQ(list_refused(half)[0].name, "array 1");
+  EXPECT_EQ(read_labels(half + ":" + list(half)[0].name), labels());
+  EXPECT_ERROR(read_labels(half), "its array 'array 1' is damaged");
+}
+
 TEST_F(IoMatTest, WrittenByPythonInMatlabsOrder) {
   EXPECT_EQ(read_points(data("io_hdf5storage.mat")), points());
   EXPECT_EQ(read_labels(data("io_hdf5storage.mat")), labels());

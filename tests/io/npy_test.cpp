@@ -170,7 +170,10 @@ TEST_F(IoNpzTest, ADamagedArrayKeepsNoOtherFromBeingRead) {
   const std::string half = file("half.npz", bytes);
   EXPECT_EQ(list(half).size(), 1u);
   EXPECT_EQ(read_points(half + ":good"), points());
-  EXPECT_EQ(read_points(half), points());
+  EXPECT_ERROR(read_points(half), "its array 'spoilt' is damaged: it does not begin like a .npy");
+  ASSERT_EQ(list_refused(half).size(), 1u);
+  EXPECT_EQ(list_refused(half)[0].name, "spoilt");
+  EXPECT_EQ(list_refused(half)[0].reason, "it does not begin like a .npy file");
   EXPECT_ERROR(read_points(half + ":spoilt"), "half.npz:spoilt': it does not begin like a .npy");
 }
 

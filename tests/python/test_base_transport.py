@@ -227,5 +227,6 @@ def test_a_file_that_keeps_the_state(method, tmp_path):
         kept = GroundMetricTransport(method=method, n_threads=1, checkpoint=state)
         kept.fit(Xs=Xs, ys=ys, Xt=Xt)
         np.testing.assert_allclose(kept.coupling_, plain.coupling_, atol=1e-6)
-    classifier = GroundMetricClassifier(method=method, n_threads=1, checkpoint=tmp_path / "other.npz")
+    other = tmp_path / "other.npz"
+    classifier = GroundMetricClassifier(method=method, n_threads=1, checkpoint=other)
     assert classifier.fit(Xs, ys, Xt=Xt).predict(Xt).shape == (30,)

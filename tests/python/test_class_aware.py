@@ -134,7 +134,7 @@ def test_it_is_the_computation_in_numpy(data, digits):
         X, Z, E = (A + 3 * noise(A.shape) for A in (X, Z, Z))
     with threadpool_limits(1):  # many small products
         expected = oracle.adapt(X, y, Z, E)
-    # The product has another rule for which explanation wins, so it is told the choice of the other.
+    # The product has another rule for which explanation wins: it is told the choice of the other.
     model = class_aware(
         X,
         y,

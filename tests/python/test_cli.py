@@ -27,8 +27,8 @@ def run(program, *arguments):
 
 
 def test_both_fit_the_same_model(program, files):
-    run(program, "fit", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy", "--target",
-        files / "Xt.npy", "--out", files / "cli.npz", "--lambda", 0.3, "--threads", 1, "--quiet")
+    run(program, "fit", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy",
+        "--target", files / "Xt.npy", "--out", files / "cli.npz", "--lambda", 0.3, "--threads", 1, "--quiet")
     theirs = remblai.load(files / "cli.npz")
     Xs, ys, Xt = (np.load(files / f"{name}.npy") for name in ("Xs", "ys", "Xt"))
     ours = remblai.fit(Xs=Xs, ys=ys, Xt=Xt, lambda_=0.3, threads=1)
@@ -69,8 +69,8 @@ def test_the_program_reads_our_models(program, files):
 
 
 def test_reports_have_the_same_entries(program, files):
-    run(program, "adapt", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy", "--target",
-        files / "Xt.npy", "--out", files / "out", "--quiet")
+    run(program, "adapt", "--source", files / "Xs.npy", "--source-labels", files / "ys.npy",
+        "--target", files / "Xt.npy", "--out", files / "out", "--quiet")
     theirs = json.loads((files / "out" / "report.json").read_text())
     model = remblai.load(files / "out" / "model.npz")
     ours = json.loads(model.report())

@@ -18,7 +18,8 @@ SCRIPTS = ["two_moons.py", "mnist_label_shift.py", "decaf6_dslr_webcam.py"]
 
 @pytest.fixture(params=SCRIPTS)
 def script(request, monkeypatch):
-    if request.param.startswith("decaf6") and not (DATA / "office-caltech/decaf6/dslr.mat").exists():
+    features = DATA / "office-caltech/decaf6/dslr.mat"
+    if request.param.startswith("decaf6") and not features.exists():
         pytest.skip("no DeCAF6 features; set REMBLAI_DATA")
     monkeypatch.setenv("REMBLAI_DATA", str(DATA))
     return EXAMPLES / request.param
@@ -35,7 +36,8 @@ def test_an_example_runs(script, tmp_path):
 def test_a_notebook_runs(script, tmp_path):
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
     nbformat.validate(notebook)
-    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}})
+    place = {"metadata": {"path": tmp_path}}
+    client = nbclient.NotebookClient(notebook, timeout=120, resources=place)
     client.execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert any("accuracy" in output.get("text", "") for output in outputs)

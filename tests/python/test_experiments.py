@@ -149,7 +149,9 @@ def test_a_draw_with_label_shift():
 def test_the_protocol(tmp_path):
     Xs, ys, Xt, yt = shifted(m=90, n=200)
     splits = {
-        str(seed): experiments.label_shift(Xs, ys, Xt, yt, per_class=10, size=40, share=0.3, seed=seed)
+        str(seed): experiments.label_shift(
+            Xs, ys, Xt, yt, per_class=10, size=40, share=0.3, seed=seed
+        )
         for seed in range(2)
     }
     results = experiments.run(

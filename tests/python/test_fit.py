@@ -50,7 +50,8 @@ def plain_loop(X, Z, steps, weight, ridge, D):
     G = np.outer(p, q)
     first = moment(X, Z, G)
     eps = ridge * np.trace(first) / len(first) * np.eye(len(first))
-    apart = X.mean(axis=0) - Z.mean(axis=0)  # lambda is relative to the mean cost of the centred clouds
+    # lambda is relative to the mean cost of the centred clouds
+    apart = X.mean(axis=0) - Z.mean(axis=0)
     unit = np.trace(metric_step(first + eps, D) @ (first - np.outer(apart, apart)))
     for _ in range(steps):
         A = metric_step(moment(X, Z, G) + eps, D)
@@ -170,7 +171,8 @@ def test_models_are_files_and_pickles(tmp_path):
     X, y, Z, _ = shifted()
     model = remblai.fit(Xs=X, ys=y, Xt=Z)
     model.save(tmp_path / "m\u00f6del.npz")
-    for other in (remblai.load(str(tmp_path / "m\u00f6del.npz")), pickle.loads(pickle.dumps(model))):
+    loaded = remblai.load(str(tmp_path / "m\u00f6del.npz"))
+    for other in (loaded, pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.f, model.f)
         np.testing.assert_array_equal(other.predict(Z), model.predict(Z))
     assert "60 source and 50 target points of 3 features" in repr(model)

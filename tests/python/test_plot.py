@@ -98,12 +98,14 @@ def test_a_metric_of_many_features_is_sorted_or_clustered():
     fitted = wide()
     A = fitted.metric_
     sizes = np.diag(A)
+    ties = np.sum((A / np.sqrt(np.outer(sizes, sizes))) ** 2, axis=1)
     for order, most in (("size", 60), ("cluster", 20), ("auto", 30)):
         ax = plot.metric(fitted, order=order, most=most)
         shown = np.asarray(ax.images[0].get_array())
         features = [int(tick.get_text()) for tick in ax.get_xticklabels()]
         assert shown.shape == (most, most) and f"{most} of 64 features" in ax.get_title()
-        assert set(features) == set(np.argsort(-sizes)[:most])
+        largest = sizes if order == "size" else ties
+        assert set(features) == set(np.argsort(-largest)[:most])
         expected = A[np.ix_(features, features)]
         if order != "size":
             scale = np.sqrt(np.diag(expected))
@@ -114,6 +116,23 @@ def test_a_metric_of_many_features_is_sorted_or_clustered():
     # Colours are for what lies beside the diagonal, which would be all that is seen.
     beside = np.abs(shown[~np.eye(30, dtype=bool)]).max()
     assert ax.images[0].get_clim()[1] == pytest.approx(beside)
+    plt.close("all")
+
+
+def test_features_that_never_vary_are_no_part_of_the_picture():
+    """Of the border of images a metric knows nothing but the prior, which may be its largest
+    entry."""
+    Xs, _, Xt, _ = shifted(d=40)
+    Xs[:, 5:15] = Xt[:, 5:15] = 0.3
+    fitted = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
+    for order in ("size", "cluster"):
+        ax = plot.metric(fitted, order=order, most=35)
+        features = {int(tick.get_text()) for tick in ax.get_xticklabels()}
+        assert features == set(range(40)) - set(range(5, 15))
+        assert "30 of 40 features" in ax.get_title()
+    shown = plot.metric(fitted, shape=(5, 8)).images[0].get_array()
+    assert np.array_equal(np.ma.getmaskarray(np.ma.masked_invalid(shown)).ravel(),
+                          np.isin(np.arange(40), np.arange(5, 15)))  # fmt: skip
     plt.close("all")
 
 

@@ -1,4 +1,5 @@
-"""fit(comm=...) under mpirun, with the communicator of mpi4py."""
+"""fit(comm=...), of the package and of its estimators, under mpirun, with the communicator of
+mpi4py."""
 
 import os
 import pathlib
@@ -10,6 +11,7 @@ import textwrap
 import numpy as np
 import pytest
 from conftest import shifted
+from sklearn.linear_model import LogisticRegression
 
 import remblai
 
@@ -38,6 +40,58 @@ SCRIPT = """
 """
 
 
+ESTIMATORS = """
+    import pickle
+    import sys
+    import numpy as np
+    from mpi4py import MPI
+    import remblai
+
+    comm = MPI.COMM_WORLD
+    data = np.load("data.npz")
+    rows = remblai.share_of(len(data["Xs"]), comm.rank, comm.size)
+    Xs, ys, Xt = data["Xs"][rows], data["ys"][rows], data["Xt"]
+    if sys.argv[2] in ("sorted", "signs"):  # the ranks have other classes
+        order = np.argsort(data["ys"], kind="stable")[rows]
+        Xs, ys = data["Xs"][order], data["ys"][order]
+    names = np.array(["apple", "berry", "cherry", "date"])[ys]
+    if sys.argv[2] == "signs":
+        names = np.where(ys == data["ys"].min(), -1, 1)
+    if sys.argv[2] == "bad" and comm.rank == comm.size - 1:
+        names = names[:-1]
+    method = sys.argv[3]
+    transport = remblai.GroundMetricTransport(method=method, n_threads=1)
+    transport.fit(Xs=Xs, ys=ys, Xt=Xt, comm=comm)
+    moved = transport.transform(Xs=Xs)
+    assert transport.coupling_.shape == (len(Xs), len(Xt)), transport.coupling_.shape
+    weights = sum(comm.allgather(float(transport.mu_s.sum())))
+    assert abs(weights - 1) < 1e-12, weights
+    transport.save("transport-%d.npz" % comm.size)
+    answers = {"n_neighbors": 3} if method == "paper" else {}
+    classifier = remblai.GroundMetricClassifier(method=method, n_threads=1, **answers)
+    try:
+        classifier.fit(Xs, names, Xt=Xt, comm=comm)
+    except ValueError as error:
+        print("rank", comm.rank, error, flush=True)
+        sys.exit(0)
+    labels = classifier.predict(Xt)
+    if comm.size > 1:
+        for call in (lambda: transport.inverse_transform(Xt=Xt), lambda: pickle.dumps(classifier)):
+            try:
+                call()
+            except (ValueError, TypeError) as error:
+                assert "rank" in str(error), error
+            else:
+                raise AssertionError("a rank answered for all")
+    moved = comm.gather(moved)
+    if comm.rank == 0:
+        np.savez(sys.argv[1], moved=np.concatenate(moved), labels=labels,
+                 classes=classifier.classes_, score=classifier.score(Xt, labels))
+    else:
+        classifier.score(Xt, labels)
+"""
+
+
 @pytest.fixture
 def mpirun(tmp_path):
     pytest.importorskip("mpi4py")
@@ -45,13 +99,14 @@ def mpirun(tmp_path):
     if not remblai.has_mpi() or not launcher:
         pytest.skip("this build has no MPI, or there is no mpirun")
     (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT))
+    (tmp_path / "estimators.py").write_text(textwrap.dedent(ESTIMATORS))
     Xs, ys, Xt, _ = shifted(m=203, n=90)
     np.savez(tmp_path / "data.npz", Xs=Xs, ys=ys, Xt=Xt)
 
-    def run(ranks, *words):
+    def run(ranks, *words, script="script.py"):
         return subprocess.run(
             [launcher, "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), sys.executable,
-             "script.py", *words],
+             script, *words],
             cwd=tmp_path, capture_output=True, text=True, timeout=120, env=dict(os.environ),
         )  # fmt: skip
 
@@ -79,6 +134,57 @@ def test_a_fault_of_one_rank_is_that_of_all(mpirun):
     assert not (mpirun.folder / "bad.npz").exists()
 
 
+@pytest.mark.parametrize("method", ["paper", "class-aware"])
+@pytest.mark.parametrize("kind", ["plain", "sorted", "signs"])
+def test_estimators_give_the_same_on_any_number_of_ranks(mpirun, kind, method):
+    found = []
+    for ranks in (1, 3):
+        done = mpirun(ranks, f"{ranks}.npz", kind, method, script="estimators.py")
+        assert done.returncode == 0, done.stderr
+        found.append(np.load(mpirun.folder / f"{ranks}.npz"))
+    one, three = found
+    assert np.array_equal(one["labels"], three["labels"])
+    assert np.array_equal(one["classes"], three["classes"])
+    assert np.abs(one["moved"] - three["moved"]).max() <= 1e-10
+    if kind == "signs":
+        assert one["classes"].tolist() == [-1, 1]
+    saved = [remblai.load(mpirun.folder / f"transport-{ranks}.npz") for ranks in (1, 3)]
+    assert np.array_equal(saved[0].source_points, saved[1].source_points)
+    assert np.array_equal(saved[0].source_labels, saved[1].source_labels)
+    assert saved[1].map_back().shape == (90, saved[1].source_points.shape[1])
+
+
+def test_a_fault_of_one_rank_is_that_of_all_estimators(mpirun):
+    done = mpirun(2, "bad.npz", "bad", "paper", script="estimators.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("y: ") == 2, done.stdout
+    assert not (mpirun.folder / "bad.npz").exists()
+
+
+class OneRank:
+    """A communicator of one rank, of which nothing is asked before the parameters are known."""
+
+    size, rank = 1, 0
+
+    def allgather(self, value):
+        return [value]
+
+    def py2f(self):
+        return 0
+
+
+def test_what_several_ranks_cannot_do_is_refused():
+    Xs, ys, Xt, _ = shifted()
+    comm = OneRank()
+    with pytest.raises(ValueError, match="norm: 'max' is found among all pairs"):
+        remblai.GroundMetricTransport(norm="max").fit(Xs=Xs, Xt=Xt, comm=comm)
+    paper = remblai.GroundMetricClassifier(method="paper")
+    with pytest.raises(ValueError, match="Xt: each rank has all target points"):
+        paper.fit(Xs, ys, comm=comm)
+    with pytest.raises(ValueError, match="base_estimator: it is fitted with all mapped points"):
+        paper.set_params(base_estimator=LogisticRegression()).fit(Xs, ys, Xt=Xt, comm=comm)
+
+
 def test_shares_are_all_rows_in_order():
     for size in (1, 2, 3, 7):
         rows = np.concatenate([np.arange(100)[remblai.share_of(100, k, size)] for k in range(size)])
@@ -91,13 +197,8 @@ def test_without_mpi_it_is_refused():
     if remblai.has_mpi():
         pytest.skip("this build has MPI")
 
-    class Comm:
-        def py2f(self):
-            return 0
-
-        def allgather(self, value):
-            return [value]
-
     Xs, _, Xt, _ = shifted()
     with pytest.raises(ValueError, match="no MPI"):
-        remblai.fit(Xs=Xs, Xt=Xt, comm=Comm())
+        remblai.fit(Xs=Xs, Xt=Xt, comm=OneRank())
+    with pytest.raises(ValueError, match="no MPI"):
+        remblai.GroundMetricTransport().fit(Xs=Xs, Xt=Xt, comm=OneRank())

@@ -129,11 +129,16 @@ def test_relaxed_sums_are_those_of_pot():
     rng = np.random.default_rng(3)
     cost = rng.random((12, 9))
     p, q = rng.random(12) + 0.1, 2 * rng.random(9) + 0.1
-    mine = remblai.transport(cost, p, q, lambda_=0.05, tolerance=1e-10, relax_source=0.3, relax_target=0.8)
-    theirs = ot.unbalanced.sinkhorn_unbalanced(p, q, cost, 0.05, (0.3, 0.8), stopThr=1e-14, numItermax=100000)
+    mine = remblai.transport(
+        cost, p, q, lambda_=0.05, tolerance=1e-10, relax_source=0.3, relax_target=0.8
+    )
+    theirs = ot.unbalanced.sinkhorn_unbalanced(
+        p, q, cost, 0.05, (0.3, 0.8), stopThr=1e-14, numItermax=100000
+    )
     assert mine.converged
     np.testing.assert_allclose(mine.plan, theirs, atol=1e-8)
-    model = remblai.fit(Xs=rng.normal(size=(20, 3)), Xt=rng.normal(size=(25, 3)), relax_source=0.5, relax_target=0.5)
+    Xs, Xt = rng.normal(size=(20, 3)), rng.normal(size=(25, 3))
+    model = remblai.fit(Xs=Xs, Xt=Xt, relax_source=0.5, relax_target=0.5)
     assert model.status == "converged"
     assert model.plan().sum() < 1
     with pytest.raises(ValueError, match="relax_source"):

@@ -46,6 +46,23 @@ def test_points_of_no_weight_take_no_part(method):
     np.testing.assert_array_equal(fitted.predict(Xt), without.predict(Xt))
 
 
+def test_only_the_ratios_of_weights_count_so_that_a_weight_is_no_repetition():
+    """All points twice is all points with weight 2, which is all points with weight 1, because the
+    unit of weights is free; but a classifier that leaves points out one at a time sees the second
+    copy. No rule can have both."""
+    plain = GroundMetricClassifier().fit(Xs, ys, Xt=Xt)
+    twice = GroundMetricClassifier().fit(Xs, ys, Xt=Xt, sample_weight=np.full(60, 2.0))
+    np.testing.assert_allclose(twice.predict_proba(Xt), plain.predict_proba(Xt), atol=1e-9)
+    repeated = GroundMetricClassifier().fit(np.repeat(Xs, 2, axis=0), np.repeat(ys, 2), Xt=Xt)
+    assert np.abs(repeated.predict_proba(Xt) - plain.predict_proba(Xt)).max() > 1e-6
+    paper = GroundMetricClassifier(method="paper", reg_e=0.5, inner_tol=1e-10)
+    np.testing.assert_allclose(
+        paper.fit(np.repeat(Xs, 2, axis=0), np.repeat(ys, 2), Xt=Xt).metric_,
+        paper.fit(Xs, ys, Xt=Xt, sample_weight=np.full(60, 2.0)).metric_,
+        rtol=1e-5,
+    )
+
+
 def test_a_base_estimator_gets_them():
     class Recorder(LogisticRegression):
         def fit(self, X, y, sample_weight=None):

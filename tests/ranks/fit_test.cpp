@@ -301,6 +301,28 @@ TEST(RanksFit, TooManyNeighboursAreCountedOverAllRanks) {
   });
 }
 
+TEST(RanksFit, TheWayBackNeedsAllSourcePoints) {
+  const Data given = data(70, 30, 2);
+  for (const int ranks : {1, 2})
+    run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const Model model = fit(part_of(given.problem, *comm), options);
+      const Matrix& targets = given.problem.target.points;
+      if (ranks == 1) {
+        EXPECT_EQ(map_back(model).rows(), 30);
+        return;
+      }
+      EXPECT_THROW(map_back(model), Error);
+      EXPECT_THROW(map_back(model, targets), Error);
+      EXPECT_THROW(propagate(model, targets), Error);
+      const Model whole = gathered(model);
+      if (comm->rank() == 0) {
+        EXPECT_EQ(map_back(whole, targets).rows(), 30);
+      }
+    });
+}
+
 TEST(RanksFit, WhatOneProcessDoesAloneIsRefused) {
   const Data given = data(200, 30, 3);
   run_ranks(2, [&](const std::shared_ptr<const Comm>& comm) {

@@ -563,6 +563,29 @@ TEST(Transport, AStopDoesNotWaitForALongPass) {
   EXPECT_THROW(transport.plan_times(Matrix::Ones(n, 1)), Error);
 }
 
+// Passes of about a tenth of a second: the question comes in the middle of one.
+TEST(Transport, AStopInTheMiddleOfAPassIsSaidOnce) {
+  const Index n = 12000;
+  Transport transport(Vector::Constant(n, 1.0 / n), Vector::Constant(n, 1.0 / n),
+                      {.threads = 1, .memory = 1e-3, .device = Device::cpu});
+  transport.set_points(test::random_matrix(n, 2, 1), test::random_matrix(n, 2, 2));
+  for (const bool fails : {false, true}) {
+    int asked = 0;
+    TransportOptions options;
+    options.tolerance = 1e-12;
+    options.keep_going = [&](int, double) {
+      if (++asked != 1) return true;
+      if (fails) throw std::runtime_error("the caller's own");
+      return false;
+    };
+    if (fails)
+      EXPECT_THROW(transport.solve(0.01, options), std::runtime_error);
+    else
+      EXPECT_TRUE(transport.solve(0.01, options).stopped);
+    EXPECT_EQ(asked, 1);
+  }
+}
+
 // Floats would hold nothing of the costs beside the largest. In double a pair may be forbidden by a
 // cost beyond all others.
 TEST(Transport, ALambdaThatFloatsCannotResolveIsRefused) {

@@ -110,8 +110,8 @@ void CudaKernel<T>::set_exponents(double lambda, const Vector& columns, double l
 template <class T>
 void CudaKernel<T>::keep(const Vector& values, Kept& kept) const {
   if (kept.here.size() == values.size() && kept.here == values) return;
-  kept.here = values;
   send(values, kept.there);
+  kept.here = values;
 }
 
 // What a sweep does to each row, with the weights of all rows on their way.

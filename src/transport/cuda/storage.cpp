@@ -156,7 +156,12 @@ template <class T>
 Tile<float> Storage<T>::rounded() const {
   if (!may_round_) return {};
   const Index stride = rounded_up(n(), float_lane);
-  rounded_.resize(m() * stride);
+  try {
+    rounded_.resize(m() * stride);
+  } catch (const Error&) {  // what was free before is not any more; the doubles will do
+    may_round_ = false;
+    return {};
+  }
   return {nullptr, rounded_.data(), m(), n(), stride};
 }
 

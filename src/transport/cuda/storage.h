@@ -60,7 +60,8 @@ class Storage {
   Channel& channel_;
   const Blas& blas_;
   const GroundCost* cost_ = nullptr;
-  bool stored_ = true, may_round_ = false;
+  bool stored_ = true;
+  mutable bool may_round_ = false;
   Index stride_ = 0, tile_rows_ = 0;
   double unit_ = 1;
   Buffer<T> entries_, kernel_;
