@@ -32,35 +32,38 @@ Vector CudaKernel<T>::squares_transpose_times(const Vector& w) const {
   return fetched(sums_, n());
 }
 
-// M = diag(sqrt(weights)) K diag(b / root) in float, where there is room for it and it can be had:
-// its entries are within 1, whatever the scalings are.
+// M = diag(sqrt(weights)) K diag(b / root) in float, where there is room for it: its entries are
+// within 1, whatever the scalings are.
 template <class T>
 Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root) const {
   if constexpr (is_double) {
-    if (!hessian.singular || n() > most_columns_in_double(room(0)) || !(root.minCoeff() > 0))
-      return {};
     const Tile<float> to = storage_->rounded();
-    if (!to.kernel) return {};
+    if (!to.kernel || !(root.minCoeff() > 0)) return {};
     keep(hessian.weights.cwiseSqrt(), weights_);
     send(hessian.b.cwiseQuotient(root), x_);
     round(storage_->tile(0, m()), weights_.there.data(), x_.data(), to, stream_);
     return to;
+  } else {
+    return storage_->tile(0, m());
   }
-  return {};
 }
 
 // Between two exact sides H is a Laplacian: the row sums of a matrix of entries of 0 or more on the
 // diagonal, less that matrix. Entries may be rounded to float then without harm, as long as the
-// diagonal has their own sums: no eigenvalue changes by more than a few millionths of itself. So a
-// kernel in double is read as M in float: H = diag(root) (diag(M'M root / root) - M'M) diag(root).
+// diagonal has their own sums and these are made in double: no eigenvalue changes by more than a
+// few millionths of itself. So a kernel in double is read as M in float, with H = diag(root)
+// (diag(M'M root / root) - M'M) diag(root), and one in float as it is.
 template <class T>
 std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, const Vector& x,
                                                     const Vector& residual, const Vector*) const {
   const OnGpu scope(gpu_);
   const Vector root = hessian.diagonal.cwiseSqrt();
-  const Tile<float> narrow = rounded(hessian, root);
+  const bool laplacian =
+      hessian.singular && storage_->stored() && n() <= most_columns_in_double(room(0));
+  const Tile<float> narrow = laplacian ? rounded(hessian, root) : Tile<float>();
   const bool narrowed = narrow.kernel != nullptr;
-  const RowWork weighed = row_work(RowWork::weigh, narrowed ? nullptr : &hessian.weights);
+  const bool scaled = narrowed && is_double;  // by weights and b
+  const RowWork weighed = row_work(RowWork::weigh, scaled ? nullptr : &hessian.weights);
   const auto multiply = [=, this](CudaGradients::Ask ask) {
     const OnGpu there(gpu_);
     RowWork work = weighed;
@@ -77,7 +80,7 @@ std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, cons
   };
   auto vectors = std::make_unique<CudaGradients>(channel_, gradients_, x_.data(), sums_.data(),
                                                  stream_, multiply);
-  vectors->start(narrowed ? nullptr : &hessian.diagonal, narrowed ? root : hessian.b, x, residual);
+  vectors->start(narrowed ? nullptr : &hessian.diagonal, scaled ? root : hessian.b, x, residual);
   return vectors;
 }
 
