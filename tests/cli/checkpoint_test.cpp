@@ -97,7 +97,7 @@ TEST_F(Kept, AFitOfDaysIsAWarningWithThreeThingsThatHelp) {
   const Words long_one{"--lambda", "0.001", "--device", "cpu"};
   Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + long_one, {{"TERM", "xterm"}},
                   true);
-  process.wait_for("preparing");  // what is said beforehand has been said then
+  process.wait_for("is reached");  // the last words of the warning
   process.send(SIGKILL);
   const std::string shown = process.wait().err;
   const auto at = shown.find("warning: this will take about ");
