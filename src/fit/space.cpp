@@ -12,11 +12,11 @@ namespace remblai {
 namespace {
 
 // What one look at the points tells of every column.
-struct Columns {
+struct ColumnRanges {
   Vector sums, low, high;
 };
 
-Columns look_at_rows(const Matrix& points, Rows rows) {
+ColumnRanges look_at_rows(const Matrix& points, Rows rows) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Index count = rows.end - rows.begin, d = points.cols(), pieces = piece_count(count);
   Matrix sums = Matrix::Zero(pieces, d);
@@ -31,10 +31,10 @@ Columns look_at_rows(const Matrix& points, Rows rows) {
   return {sums.colwise().sum(), low.colwise().minCoeff(), high.colwise().maxCoeff()};
 }
 
-Columns look_at(const Matrix& points, const Shard& shard) {
-  Columns all = look_at_rows(points, {0, 0});  // of no rows
+ColumnRanges look_at(const Matrix& points, const Shard& shard) {
+  ColumnRanges all = look_at_rows(points, {0, 0});  // of no rows
   all.sums = shard.sum(points.rows(), points.cols(), [&](Rows rows) {
-    Columns some = look_at_rows(points, rows);
+    ColumnRanges some = look_at_rows(points, rows);
     all.low = all.low.cwiseMin(some.low);
     all.high = all.high.cwiseMax(some.high);
     return std::move(some.sums);
@@ -179,7 +179,7 @@ Space make_space(const Domain& source, const Domain& target, Span span, const Sh
   Matrix some_x, some_z;
   const Matrix& x = chosen_rows(source.points, space.source_rows, some_x);
   const Matrix& z = chosen_rows(target.points, space.target_rows, some_z);
-  const Columns of_x = look_at(x, space.shard), of_z = look_at(z, Shard());
+  const ColumnRanges of_x = look_at(x, space.shard), of_z = look_at(z, Shard());
   const Points points{x, z, space.shard, of_x.low.cwiseMin(of_z.low),
                       of_x.high.cwiseMax(of_z.high)};
   Frame& frame = space.frame;
