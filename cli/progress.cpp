@@ -26,7 +26,7 @@ namespace remblai::cli {
 namespace {
 
 constexpr double refresh_seconds = 0.1;
-constexpr double patience_seconds = 2;  // for a step to end after Ctrl-C
+constexpr double patience_seconds = 0.5;  // for a step to end after Ctrl-C
 
 constexpr double short_run_seconds = 2;  // needs no line for its phases
 constexpr std::string_view announcement =
