@@ -217,15 +217,23 @@ def labels(
 
 
 def source_labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64] | None:
-    """Whole numbers, all of them known: -1, which marks one that is not, is a class beside 1
-    alone."""
+    """Whole numbers, all of them known."""
     given = labels(values, count, name)
-    if given is not None and np.any(given == -1) and set(given.tolist()) != {-1, 1}:
+    require_known_labels(given, name)
+    return given
+
+
+def require_known_labels(given: NDArray[np.int64] | None, name: str, comm: Any = None) -> None:
+    """-1, which marks a label that is not known, is a class beside 1 alone; among the labels of all
+    ranks, which call this together."""
+    found = set() if given is None else set(given.tolist())
+    if comm is not None:
+        found = set().union(*comm.allgather(found))
+    if -1 in found and found != {-1, 1}:
         raise ValueError(
             f"{name}: -1 marks a label that is not known, and every point here needs one; leave "
             "these points out, or use an estimator, which does"
         )
-    return given
 
 
 def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:

@@ -92,7 +92,7 @@ def fit(
             source,
             target,
             {
-                "ys": _checks.source_labels(ys, len(source), "ys") if some else None,
+                "ys": _checks.labels(ys, len(source), "ys") if some else None,
                 "yt": _checks.labels(yt, len(target), "yt", unknown=True),
                 "source_weights": (
                     _checks.weights(source_weights, len(source), "source_weights") if some else None
@@ -105,6 +105,7 @@ def fit(
         )
 
     source, target, more = _checks.agreed(comm, checked)
+    _checks.require_known_labels(more["ys"], "ys", comm)
     model, error = run(
         source,
         target,

@@ -202,3 +202,21 @@ def test_without_mpi_it_is_refused():
         remblai.fit(Xs=Xs, Xt=Xt, comm=OneRank())
     with pytest.raises(ValueError, match="no MPI"):
         remblai.GroundMetricTransport().fit(Xs=Xs, Xt=Xt, comm=OneRank())
+
+
+def test_the_labels_of_all_ranks_say_whether_minus_one_is_a_class():
+    class Others:
+        """Ranks of which the others have these labels."""
+
+        def __init__(self, labels):
+            self.labels = labels
+
+        def allgather(self, mine):
+            return [mine, self.labels]
+
+    require = remblai._checks.require_known_labels
+    require(np.array([-1, -1]), "ys", Others({1}))
+    require(None, "ys", Others({-1, 1}))
+    for mine, others in (([-1, 1], {0, 1}), ([0, 1], {-1}), ([-1], {-1})):
+        with pytest.raises(ValueError, match="ys: -1 marks a label that is not known"):
+            require(np.array(mine), "ys", Others(others))
