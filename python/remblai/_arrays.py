@@ -16,7 +16,7 @@ def on_processor(values: Any) -> Any:
         return values
     if hasattr(values, "detach") and hasattr(values, "cpu"):  # PyTorch
         return values.detach().cpu().numpy()
-    for copy in ("get", "copy_to_host"):  # CuPy, Numba
+    for copy in ("to_numpy", "get", "copy_to_host"):  # cuDF, CuPy, Numba
         if callable(getattr(values, copy, None)):
             return getattr(values, copy)()
     return np.asarray(values)  # JAX, and what else has __array__

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from . import _checks, _core, _labels, _metric
+from ._arrays import on_processor
 from ._base import ATTRIBUTES, NAMES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS, PREDICTION
 
@@ -186,12 +187,15 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         def checked() -> tuple[Any, Any]:
             _checks.require_numbers(X, "X")
             least = 2 if comm is None else 0
-            every = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=least)
+            every = validate_data(
+                self, on_processor(X), dtype=_FLOATS, ensure_min_samples=least
+            )
             if y is None:
                 raise ValueError(
                     "y: it requires y to be passed, but the target y is None; pass labels of X"
                 )
-            return every, _checks.of_points(column_or_1d(y, warn=True), len(every), "y")
+            given = column_or_1d(on_processor(y), warn=True)
+            return every, _checks.of_points(given, len(every), "y")
 
         every, labels = _checks.agreed(comm, checked)
         labels, took_part = _labels.of_known(labels, "y", _labels.of_ranks(comm, labels))
@@ -277,7 +281,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _points(self, X: ArrayLike) -> Any:
         check_is_fitted(self, "model_")
         _checks.require_numbers(X, "X")
-        return validate_data(self, X, dtype=_FLOATS, reset=False)
+        return validate_data(self, on_processor(X), dtype=_FLOATS, reset=False)
 
     def _rule(self) -> _core.Predictor:
         options = self._prediction()
@@ -313,7 +317,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         """The share of labels that are right, among points whose label in y is known: NaN, None and
         -1 are not, unless they are classes."""
         check_is_fitted(self, "model_")
-        truth = column_or_1d(np.asarray(y))
+        truth = column_or_1d(np.asarray(on_processor(y)))
         known = np.flatnonzero(_labels.is_known(truth, self.classes_))
         if len(known) == len(truth):
             return float(super().score(X, y, sample_weight))
@@ -321,7 +325,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             raise ValueError(
                 f"y: none of its {len(truth)} labels is known, so there is nothing to score"
             )
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        weights = None if sample_weight is None else np.asarray(on_processor(sample_weight))[known]
         labels = np.array(truth[known].tolist())
         return float(super().score(_safe_indexing(X, known), labels, weights))
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _checks, _core
+from ._arrays import on_processor
 from ._progress import Progress
 
 #: Default of every option, as the library has it: those of a fit, and those of a prediction. None
@@ -190,7 +191,7 @@ class Score(NamedTuple):
 
 def evaluate(predicted: ArrayLike, truth: ArrayLike) -> Score:
     """Scores whole-number labels. A true label that is NaN or -1 is unknown and not scored."""
-    count = len(np.asarray(truth))
+    count = len(np.asarray(on_processor(truth)))
     found = _checks.labels(predicted, count, "predicted")
     known = _checks.labels(truth, count, "truth", unknown=True)
     return Score(*_core.evaluate(found, known))  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _checks, _core
+from ._arrays import on_processor
 from ._functions import problem, require_equal_sums
 
 #: POT's names for ways to the same plan; here they all choose the way by themselves.
@@ -97,12 +98,12 @@ def sinkhorn2(
 ) -> Any:
     """The loss <G, M> of `sinkhorn`, with its arguments, as ot.sinkhorn2 returns it: a number, or
     one for each column of b."""
-    columns = np.asarray(b)
+    columns = np.asarray(on_processor(b))
     one = columns.ndim != 2
     if one and columns.size == 0:
         columns = np.full(np.shape(M)[1], 1 / max(1, np.shape(M)[1]), dtype=_checks.result_type(M))
     if one and warmstart is not None:
-        sides: Any = tuple(np.asarray(side)[:, None] for side in warmstart)
+        sides: Any = tuple(np.asarray(on_processor(side))[:, None] for side in warmstart)
         warmstart = sides
     losses, told = sinkhorn(
         a, columns[:, None] if one else columns, M, reg, method, numItermax, stopThr, verbose, True,

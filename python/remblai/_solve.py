@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _checks
+from ._arrays import on_processor
 from ._functions import exact, require_equal_sums, uniform
 from ._sinkhorn import relative_entropy, sinkhorn
 from ._sinkhorn import unbalanced as relaxed
@@ -45,7 +46,7 @@ def emd2(
     """The exact cost <G, M>, as ot.emd2: a number, or one for each column of b. With `log` or
     `return_matrix` also a dict (or a list of them), which has the plan `G` where it is asked
     for."""
-    columns = np.asarray(b)
+    columns = np.asarray(on_processor(b))
     each = columns.T if columns.ndim == 2 else [columns]
     found = [_exact(a, one, M, center_dual, check_marginals) for one in each]
     kind = _checks.result_type(a, b, M)
@@ -183,7 +184,7 @@ def solve(
         return Solution(plan, told["cost"], told["cost"], (told["u"], told["v"]), "Converged", told)
     settings = _given(method=method, numItermax=max_iter, stopThr=tol)
     plan, told = sinkhorn(a, b, M, reg, log=True, verbose=verbose, n_threads=n_threads, **settings)
-    linear = float(np.sum(plan * np.asarray(M, dtype=np.float64)))
+    linear = float(np.sum(plan * np.asarray(on_processor(M), dtype=np.float64)))
     if reg_type.lower() == "entropy":
         value = linear + reg * float(np.sum(plan[plan > 0] * np.log(plan[plan > 0])))
     else:

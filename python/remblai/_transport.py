@@ -12,6 +12,7 @@ from sklearn.utils._set_output import _SetOutputMixin, _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks, _labels, _metric
+from ._arrays import on_processor
 from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS
 
@@ -308,8 +309,10 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         check_is_fitted(self, "model_")
         if ys is None:
             raise ValueError("ys: no labels given; pass ys=")
-        if self._took_part is not None and len(np.asarray(ys)) == len(self._took_part):
-            ys = np.asarray(ys)[self._took_part]
+        if self._took_part is not None:
+            given = np.asarray(on_processor(ys))
+            if len(given) == len(self._took_part):
+                ys = given[self._took_part]
         return _shares(self.coupling_, ys, "ys")
 
     def inverse_transform_labels(self, yt: ArrayLike | None = None) -> NDArray[Any]:

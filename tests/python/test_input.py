@@ -132,6 +132,17 @@ def test_arrays_on_a_gpu_are_copied(kind):
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     plan = remblai.transport(kind(cost), kind(weights), lambda_=1.0).plan
     np.testing.assert_array_equal(plan, remblai.transport(cost, weights, lambda_=1.0).plan)
+    classifier = remblai.GroundMetricClassifier().fit(kind(Xs), kind(ys), Xt=kind(Xt))
+    labels = classifier.predict(kind(Xt))
+    plain = remblai.GroundMetricClassifier().fit(Xs, ys, Xt=Xt)
+    np.testing.assert_array_equal(labels, plain.predict(Xt))
+    assert classifier.score(kind(Xs), kind(ys)) == plain.score(Xs, ys)
+    assert remblai.evaluate(kind(labels), kind(labels)).accuracy == 1
+    mean = remblai.spd.karcher_mean(kind(np.stack([np.eye(2), 4 * np.eye(2)])))
+    np.testing.assert_allclose(mean, 2 * np.eye(2))
+    sides = np.full(4, 0.25), np.full(5, 0.2)
+    plan = remblai.sinkhorn(kind(sides[0]), kind(sides[1]), kind(cost), 1.0)
+    np.testing.assert_array_equal(plan, remblai.sinkhorn(*sides, cost, 1.0))
 
 
 def test_torch_tensors():
