@@ -173,7 +173,10 @@ if(REMBLAI_BUILD_CLI)
   unite(remblai_cli_tests)
   precompile(remblai_cli_tests REUSE_FROM remblai_tests)
   target_include_directories(remblai_cli_tests PRIVATE tests)
-  target_compile_definitions(remblai_cli_tests PRIVATE REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>")
+  # In a file by itself: the others are the same in every build folder.
+  set_source_files_properties(
+    tests/cli/harness.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+                                     COMPILE_DEFINITIONS REMBLAI_BINARY="$<TARGET_FILE:remblai_cli>")
   target_link_libraries(
     remblai_cli_tests PRIVATE remblai remblai_test_flags fmt::fmt nlohmann_json::nlohmann_json
                               GTest::gtest_main)

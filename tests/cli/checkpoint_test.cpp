@@ -38,7 +38,7 @@ TEST_F(Kept, KilledAtRandomMomentsItEndsInTheSameModel) {
   const Words kept{"--checkpoint", at("state.npz"), "--resume"};
   std::mt19937 random(11);
   for (int kill = 0; kill < 4; ++kill) {
-    Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + many + kept);
+    Process process(Words{binary()} + fit_into("model.npz") + many + kept);
     std::this_thread::sleep_for(std::chrono::milliseconds(200 + random() % 1500));
     process.send(SIGKILL);
     const Finished result = process.wait();
@@ -60,7 +60,7 @@ TEST_F(Kept, KilledAtRandomMomentsItEndsInTheSameModel) {
 TEST_F(Kept, CtrlCKeepsTheCheckpoint) {
   write_clouds(100);
   const Words endless{"--steps", "1000000", "--inner", "tight"};
-  Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + endless +
+  Process process(Words{binary()} + fit_into("model.npz") + endless +
                   Words{"--checkpoint", at("state.npz")});
   while (!exists(at("state.npz"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   process.send(SIGINT);
@@ -95,8 +95,7 @@ TEST_F(Kept, MoreMemoryThanThereIsIsRefusedAtOnce) {
 TEST_F(Kept, AFitOfDaysIsAWarningWithThreeThingsThatHelp) {
   write_clouds(200'000);
   const Words long_one{"--lambda", "0.001", "--device", "cpu"};
-  Process process(Words{REMBLAI_BINARY} + fit_into("model.npz") + long_one, {{"TERM", "xterm"}},
-                  true);
+  Process process(Words{binary()} + fit_into("model.npz") + long_one, {{"TERM", "xterm"}}, true);
   process.wait_for("is reached");  // the last words of the warning
   process.send(SIGKILL);
   const std::string shown = process.wait().err;

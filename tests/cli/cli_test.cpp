@@ -19,7 +19,7 @@ const Words commands{"adapt", "fit",  "map",       "predict", "evaluate",
 Words completions(const Words& words) {
   std::string array;
   for (const std::string& word : words) array += " '" + word + "'";
-  const Finished result = shell("source <(" REMBLAI_BINARY " completion bash) && COMP_WORDS=(" +
+  const Finished result = shell("source <(" + binary() + " completion bash) && COMP_WORDS=(" +
                                 array + ") && COMP_CWORD=" + std::to_string(words.size() - 1) +
                                 " && _remblai && printf '%s\\n' \"${COMPREPLY[@]}\"");
   EXPECT_EQ(result.code, 0) << result.err;
@@ -145,14 +145,14 @@ TEST_F(Cli, RequiredFlagsAndValues) {
 }
 
 TEST_F(Cli, ErrorsHaveNoColourWithoutTerminalOrWithNoColor) {
-  const Words words{REMBLAI_BINARY, "adpat"};
+  const Words words{binary(), "adpat"};
   EXPECT_EQ(Process(words).wait().err.find('\033'), std::string::npos);
   EXPECT_NE(Process(words, {{"NO_COLOR", ""}}, true).wait().err.find('\033'), std::string::npos);
   EXPECT_EQ(Process(words, {{"NO_COLOR", "1"}}, true).wait().err.find('\033'), std::string::npos);
 }
 
 TEST_F(Cli, FullStandardOutputIsAnError) {
-  const Finished result = shell(REMBLAI_BINARY " completion bash > /dev/full");
+  const Finished result = shell(binary() + " completion bash > /dev/full");
   EXPECT_EQ(result.code, 2);
   EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
 }

@@ -18,6 +18,12 @@
 #include "remblai/io.h"
 
 namespace remblai::cli_test {
+
+const std::string& binary() {
+  static const std::string path = REMBLAI_BINARY;
+  return path;
+}
+
 namespace fs = std::filesystem;
 namespace {
 
@@ -98,7 +104,7 @@ Finished Process::wait() {
 }
 
 Finished run(const Words& words, const Environment& environment) {
-  return Process(Words{REMBLAI_BINARY} + words, environment).wait();
+  return Process(Words{binary()} + words, environment).wait();
 }
 
 Finished shell(const std::string& command) {

@@ -16,6 +16,9 @@ namespace remblai::cli_test {
 using Words = std::vector<std::string>;
 using Environment = std::map<std::string, std::string>;
 
+/// The path of the program.
+const std::string& binary();
+
 struct Finished {
   int code = -1;  ///< exit code; 128 + the signal when one ended the program
   std::string out, err;

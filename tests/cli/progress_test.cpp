@@ -30,7 +30,7 @@ TEST_F(Cli, FirstCtrlCWritesWhatIsThere) {
   write_large_data(at("source.npy"), 200, 1);
   write_large_data(at("target.npy"), 200, 2);
   io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
-  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless);
+  Process process(Words{binary()} + small_adapt() + endless);
   const auto begin = std::chrono::steady_clock::now();
   const auto begun = [&] { return names_in(folder_)[0].starts_with(".remblai-"); };
   while (!begun() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
@@ -53,7 +53,7 @@ TEST_F(Cli, TerminationWritesWhatIsThereToo) {
   write_large_data(at("source.npy"), 200, 1);
   write_large_data(at("target.npy"), 200, 2);
   io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
-  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless, {}, true);
+  Process process(Words{binary()} + small_adapt() + endless, {}, true);
   process.wait_for(" left");
   process.send(SIGTERM);
   const Finished result = process.wait();
@@ -69,7 +69,7 @@ TEST_F(Cli, CtrlCAfterTheFitKeepsTheFit) {
   write_large_data(at("target.npy"), 200, 2);
   write_large_data(at("test.npy"), 100000, 3);
   io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
-  Process process(Words{REMBLAI_BINARY} + small_adapt() +
+  Process process(Words{binary()} + small_adapt() +
                   Words{"--metric", "identity", "--test", at("test.npy")});
   const auto saved = [&] { return !shell("ls " + folder_ + "/.remblai-*/model.npz").out.empty(); };
   const auto begin = std::chrono::steady_clock::now();
@@ -90,7 +90,7 @@ TEST_F(Cli, FailureAfterTheFitKeepsTheFit) {
   write_large_data(at("source.npy"), 400, 1);
   write_large_data(at("target.npy"), 400, 2);
   io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(400)));
-  std::string command = "trap '' XFSZ; ulimit -f 800; " REMBLAI_BINARY;
+  std::string command = "trap '' XFSZ; ulimit -f 800; " + binary();
   for (const std::string& word : small_adapt()) command += " '" + word + "'";
   const Finished result = shell(command + " --metric identity --save-plan");
   EXPECT_EQ(result.code, 2);
@@ -104,7 +104,7 @@ TEST_F(Cli, PhasesOfALongRunAreShownOnATerminal) {
   write_large_data(at("source.npy"), 200, 1);
   write_large_data(at("target.npy"), 200, 2);
   io::write_npy(at("source_labels.npy"), Labels(Labels::Zero(200)));
-  Process process(Words{REMBLAI_BINARY} + small_adapt() + endless, {}, true);
+  Process process(Words{binary()} + small_adapt() + endless, {}, true);
   process.wait_for("elapsed 2.");
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // 1.95 s show as 2.0
   process.send(SIGINT);
@@ -117,7 +117,7 @@ TEST_F(Cli, PhasesOfALongRunAreShownOnATerminal) {
 TEST_F(Cli, ProgressLineOnATerminalOnly) {
   write_large_data(at("source.npy"), 200, 1);
   write_large_data(at("target.npy"), 200, 2);
-  const Words words = Words{REMBLAI_BINARY,   "fit",   "--source",     at("source.npy"), "--target",
+  const Words words = Words{binary(),         "fit",   "--source",     at("source.npy"), "--target",
                             at("target.npy"), "--out", at("model.npz")} +
                       endless;
   Process shown(words, {}, true);
@@ -141,7 +141,7 @@ TEST_F(Cli, ProgressLineOfAFixedMetricCountsPasses) {
   write_large_data(at("source.npy"), 1000, 1);
   write_large_data(at("target.npy"), 1000, 2);
   Process shown(
-      {REMBLAI_BINARY, "fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
+      {binary(), "fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
        at("model.npz"), "--metric", "identity", "--lambda", "1e-4", "--tolerance", "1e-15"},
       {}, true);
   const std::string line = shown.wait_for("elapsed ");

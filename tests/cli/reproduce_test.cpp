@@ -44,7 +44,7 @@ class Reproduce : public Cli {
   }
 };
 
-TEST_F(Reproduce, KilledAtRandomMomentsItEndsInTheSameBytes) {
+TEST_F(Reproduce, SlowKilledAtRandomMomentsItEndsInTheSameBytes) {
   const Finished whole = run(words("whole"));
   ASSERT_EQ(whole.code, 0) << whole.err;
   EXPECT_NE(whole.out.find("Proposed"), std::string::npos);
@@ -57,7 +57,7 @@ TEST_F(Reproduce, KilledAtRandomMomentsItEndsInTheSameBytes) {
   // Each time at least one more task, and up to a few.
   while (lines("killed") < lines("whole") - 3) {
     const long before = lines("killed");
-    Process process(Words{REMBLAI_BINARY} + resumed);
+    Process process(Words{binary()} + resumed);
     ASSERT_TRUE(wait_for_lines("killed", std::max(before, 1L)));
     std::this_thread::sleep_for(std::chrono::microseconds(engine() % 50000));
     process.send(SIGKILL);
@@ -74,10 +74,10 @@ TEST_F(Reproduce, KilledAtRandomMomentsItEndsInTheSameBytes) {
   EXPECT_EQ(lines("killed"), lines("whole"));
 }
 
-TEST_F(Reproduce, CtrlCKeepsWhatIsDone) {
+TEST_F(Reproduce, SlowCtrlCKeepsWhatIsDone) {
   Words noisy = words("out", "8");
   std::erase(noisy, "--quiet");
-  Process process(Words{REMBLAI_BINARY} + noisy, {}, true);
+  Process process(Words{binary()} + noisy, {}, true);
   ASSERT_TRUE(wait_for_lines("out", 2));
   process.send(SIGINT);
   const Finished stopped = process.wait();

@@ -16,7 +16,7 @@ class Streams : public Cli {
   }
 
   std::string line(const Words& words) const {
-    std::string text = REMBLAI_BINARY;
+    std::string text = binary();
     for (const std::string& word : words) text += " '" + word + "'";
     return text;
   }
@@ -46,7 +46,7 @@ TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
 
 TEST_F(Streams, AHangUpWritesWhatIsThere) {
   const Words without_end{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
-  Process process(Words{REMBLAI_BINARY} + small_adapt() + without_end + Words{"--method", "paper"},
+  Process process(Words{binary()} + small_adapt() + without_end + Words{"--method", "paper"},
                   {{"TERM", "xterm"}}, true);
   process.wait_for(" left");
   process.send(SIGHUP);
@@ -57,8 +57,8 @@ TEST_F(Streams, AHangUpWritesWhatIsThere) {
 }
 
 TEST_F(Streams, ADumbTerminalGetsNoLivingLines) {
-  Process process(Words{REMBLAI_BINARY, "fit", "--source", at("source.npy"), "--target",
-                        at("gone.npy"), "--out", at("model.npz")},
+  Process process(Words{binary(), "fit", "--source", at("source.npy"), "--target", at("gone.npy"),
+                        "--out", at("model.npz")},
                   {{"TERM", "dumb"}}, true);
   const Finished result = process.wait();
   EXPECT_EQ(result.err.find('\033'), std::string::npos) << result.err;

@@ -211,7 +211,7 @@ TEST_F(IoMatTest, FiltersThatAreNotHereAreNamed) {
 }
 
 // HDF5 itself crashes on some of these.
-TEST_F(IoMatTest, DamagedVersion73) {
+TEST_F(IoMatTest, SlowDamagedVersion73) {
   for (const std::string name : {"io_v73.mat", "io_h5py.mat", "io_h5py_many.mat"})
     EXPECT_GT(fuzz(data(name), ".mat", 60), 5) << name;
 }

@@ -9,7 +9,7 @@
 namespace remblai::io {
 namespace {
 
-TEST(Rows, AreThoseOfTheWholeFile) {
+TEST(Rows, SlowAreThoseOfTheWholeFile) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(REMBLAI_TEST_DATA)) {
     const std::string path = entry.path().string();

@@ -166,7 +166,7 @@ TEST(RanksClassAware, OneRankThatStopsStopsAll) {
 }
 
 // The callback is heard ten times a second, so how far they come differs; that all return does not.
-TEST(RanksClassAware, OneRankThatStopsBetweenTheClassifiersStopsAll) {
+TEST(RanksClassAware, SlowOneRankThatStopsBetweenTheClassifiersStopsAll) {
   Data given = classes(2000, 1500, 10, 5);
   given.options.classes.landmarks = 700;
   run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
@@ -180,7 +180,7 @@ TEST(RanksClassAware, OneRankThatStopsBetweenTheClassifiersStopsAll) {
   });
 }
 
-TEST(RanksClassAware, ACheckpointGoesOnOnAnyNumberOfRanks) {
+TEST(RanksClassAware, SlowACheckpointGoesOnOnAnyNumberOfRanks) {
   for (const MetricChoice metric : {MetricChoice::learned, MetricChoice::identity}) {
     Data given = classes(300, 80, 4, 3);
     given.options.metric = metric;
