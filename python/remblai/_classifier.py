@@ -317,7 +317,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         """The share of labels that are right, among points whose label in y is known: NaN, None and
         -1 are not, unless they are classes."""
         check_is_fitted(self, "model_")
-        truth = column_or_1d(np.asarray(on_processor(y)))
+        X, y, sample_weight = (on_processor(given) for given in (X, y, sample_weight))
+        truth = column_or_1d(np.asarray(y))
         known = np.flatnonzero(_labels.is_known(truth, self.classes_))
         if len(known) == len(truth):
             return float(super().score(X, y, sample_weight))
@@ -325,7 +326,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             raise ValueError(
                 f"y: none of its {len(truth)} labels is known, so there is nothing to score"
             )
-        weights = None if sample_weight is None else np.asarray(on_processor(sample_weight))[known]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         labels = np.array(truth[known].tolist())
         return float(super().score(_safe_indexing(X, known), labels, weights))
 
