@@ -110,6 +110,7 @@ def numbers(values: ArrayLike, name: str, *, finite: bool = True) -> Float:
 
 def result_type(*arrays: Any) -> type[np.floating[Any]]:
     """float32 where every array that is not empty is; else float64."""
+    arrays = tuple(on_processor(one) for one in arrays)
     kinds = {getattr(values, "dtype", None) for values in arrays if np.size(values)}
     return np.float32 if kinds == {np.dtype(np.float32)} else np.float64
 
