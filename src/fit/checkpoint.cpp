@@ -82,6 +82,26 @@ std::string memory_name(const char* what, std::size_t place) {
 
 }  // namespace
 
+Model summary_of(const Model& model, const Space& space) {
+  const Domain& source = model.source;
+  Model summary;
+  summary.target = model.target;
+  const auto count = static_cast<Index>(space.source_rows.size());
+  summary.source.points = space.shard.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
+    Matrix sums = Matrix::Zero(2, source.dimension() + 2);
+    for (Index k = rows.begin; k < rows.end; ++k) {
+      const Index i = space.source_rows[static_cast<std::size_t>(k)];
+      Eigen::RowVectorXd row(sums.cols());
+      row << source.points.row(i), source.weights[i],
+          source.labelled() ? static_cast<double>(source.labels[i]) : 0;
+      sums.row(0) += row;
+      sums.row(1) += static_cast<double>((space.shard.first() + k) % 1009) * row;
+    }
+    return sums;
+  });
+  return summary;
+}
+
 std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options,
                         const Model* start) {
   Hash hash;

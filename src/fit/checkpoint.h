@@ -24,6 +24,11 @@ struct RunState {
   std::optional<ClassStep::State> classes;
 };
 
+/// What stands for the source points of all ranks in a fingerprint: sums over those of positive
+/// weight, which have the same bits for any number of ranks, plain and with weights that change
+/// from row to row. The target is what every rank has.
+Model summary_of(const Model& problem, const Space& space);
+
 /// The problem, the options but for where the work is done, and the model to start from where there
 /// is one, as a short text: two runs with the same one come to the same result.
 std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options,

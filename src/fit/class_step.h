@@ -60,9 +60,9 @@ class ClassStep {
 
   /// What one step hands to the next. Points move by class, so it does not grow with their number.
   struct State {
-    Matrix explained,
-        moved;     ///< K x r: to where `explain` moved the classes, and `move` from there
-    Matrix steps;  ///< what each move added, one below the other
+    Matrix explained;  ///< K x r: what `explain` moved the classes by
+    Matrix moved;      ///< K x r: what the last `move` added to that; empty before the first
+    Matrix steps;      ///< what each of these changed, one below the other
     bool translated = false, cautious = true;
     Vector discrepancies;
     double left_out = 0, reliability = 1;

@@ -45,6 +45,11 @@ Vector weighted_mean(const Matrix& points, const Vector& weights, const Shard& s
   });
 }
 
+double spread_around_mean(const Matrix& points, const Vector& weights, const Shard& shard) {
+  const Vector mean = weighted_mean(points, weights, shard);
+  return shard.dot(weights, (points.rowwise() - mean.transpose()).rowwise().squaredNorm());
+}
+
 PlanMoments first_plan(const Space& space, int seed) {
   PlanMoments plan{space.p * (space.q.transpose() * space.z), space.p, space.q};
   if (seed == 0) return plan;

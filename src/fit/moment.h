@@ -22,6 +22,9 @@ Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
 /// sum_i w_i x_i over the rows of all processes.
 Vector weighted_mean(const Matrix& points, const Vector& weights, const Shard& shard);
 
+/// sum_i w_i |x_i - mean|^2, the mean being the weighted one.
+double spread_around_mean(const Matrix& points, const Vector& weights, const Shard& shard);
+
 /// The plan where the alternation starts. For the seed 0 it is p q'. For another seed it is
 /// p_i q_j (1 + u_i v_j) with random u and v of mean zero and |u_i v_j| <= 1, which has the same
 /// marginals.

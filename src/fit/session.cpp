@@ -52,17 +52,6 @@ bool same_points(const Domain& a, const Domain& b) {
          a.weights == b.weights;
 }
 
-// sum_i w_i |x_i - mean|^2.
-double spread_around_mean(const Matrix& points, const Vector& weights, const Shard& shard) {
-  const Vector mean = weighted_mean(points, weights, shard);
-  Vector squares(points.rows());
-  linalg::for_rows(points.rows(), points.cols(), [&](Index, Rows rows) {
-    for (Index i = rows.begin; i < rows.end; ++i)
-      squares[i] = (points.row(i) - mean.transpose()).squaredNorm();
-  });
-  return shard.dot(weights, squares);
-}
-
 // What each rank has of the probabilities of all source points.
 Vector probabilities_of(const Domain& source, const Shard& all) {
   if (!all.divided()) return source.probabilities();
@@ -88,29 +77,6 @@ Vector probabilities_of(const Domain& source, const Shard& all) {
 // side.
 int blas_threads(const Resources& resources) {
   return resources.comm ? 1 : thread_count(resources);
-}
-
-// What stands for the source points of all ranks where they are only recognised: sums over those of
-// positive weight, which have the same bits for any number of ranks, plain and with weights that
-// change from row to row.
-Model summary_of(const Model& model, const Space& space) {
-  const Domain& source = model.source;
-  Model summary;
-  summary.target = model.target;
-  const auto count = static_cast<Index>(space.source_rows.size());
-  summary.source.points = space.shard.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
-    Matrix sums = Matrix::Zero(2, source.dimension() + 2);
-    for (Index k = rows.begin; k < rows.end; ++k) {
-      const Index i = space.source_rows[static_cast<std::size_t>(k)];
-      Eigen::RowVectorXd row(sums.cols());
-      row << source.points.row(i), source.weights[i],
-          source.labelled() ? static_cast<double>(source.labels[i]) : 0;
-      sums.row(0) += row;
-      sums.row(1) += static_cast<double>((space.shard.first() + k) % 1009) * row;
-    }
-    return sums;
-  });
-  return summary;
 }
 
 // What processes cannot do together yet.
@@ -351,7 +317,7 @@ void Session::fit(const Options& asked, const Run& run) {
   }
 }
 
-// A state before the first step has a moment, and no classes yet.
+// Whether a state has the shapes of this problem. Classes were explained before it was first saved.
 bool Session::fits(const RunState& state) const {
   const Index r = space_->rank();
   const auto square = [&](const Matrix& a) {
