@@ -24,7 +24,7 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct AdaptCommand {
   FitArguments fit;
   PredictOptions prediction;
   RunArguments run;
@@ -43,7 +43,7 @@ struct Scored {
   }
 };
 
-Scored load_test(const Arguments& arguments, const Problem& problem) {
+Scored load_test(const AdaptCommand& arguments, const Problem& problem) {
   Scored test;
   if (arguments.test.empty()) return test;
   test.points = load_points_like({"--source", problem.source.dimension(), problem.features},
@@ -55,7 +55,7 @@ Scored load_test(const Arguments& arguments, const Problem& problem) {
   return test;
 }
 
-Inputs all_inputs(const Arguments& arguments) {
+Inputs all_inputs(const AdaptCommand& arguments) {
   Inputs inputs = inputs_of(arguments.fit);
   if (!arguments.test.empty()) inputs.emplace_back("test", arguments.test);
   if (!arguments.test_labels.empty()) inputs.emplace_back("test-labels", arguments.test_labels);
@@ -64,7 +64,7 @@ Inputs all_inputs(const Arguments& arguments) {
 
 /// One run: what it read, the model, and how far it came with the rest.
 struct Job {
-  const Arguments& arguments;
+  const AdaptCommand& arguments;
   Stopwatch watch;
   Problem problem;
   Options options;
@@ -181,7 +181,7 @@ void Job::write_page(const Report& report) const {
 }
 
 /// The files of this run.
-std::vector<std::string> wanted(const Arguments& arguments) {
+std::vector<std::string> wanted(const AdaptCommand& arguments) {
   std::vector<std::string> names{"model.npz", "mapped.npy", "labels.npy", "report.json"};
   if (!arguments.test.empty()) names.push_back("test_labels.npy");
   if (arguments.save_plan) names.push_back("plan.npy");
@@ -189,7 +189,7 @@ std::vector<std::string> wanted(const Arguments& arguments) {
   return names;
 }
 
-int run(const Arguments& arguments) {
+int run(const AdaptCommand& arguments) {
   Job job{arguments, {}, {}, {}, {}, {}, {}};
   const Inputs inputs = all_inputs(arguments);
   const std::string& checkpoint = arguments.fit.checkpoint;
@@ -267,7 +267,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_adapt(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<AdaptCommand>();
   CLI::App& command = *app.add_subcommand(
       "adapt",
       "fit, map and predict in one go: labels for target points from labelled source points");

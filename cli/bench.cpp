@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct BenchCommand {
   std::string what, cost, out;
   Options options;
   int repeat = 3;
@@ -37,7 +37,7 @@ struct Timing {
   double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
-Timing time_transport(const Arguments& arguments, const Matrix& cost, int threads) {
+Timing time_transport(const BenchCommand& arguments, const Matrix& cost, int threads) {
   const auto uniform = [](Index n) { return Vector::Constant(n, 1.0 / static_cast<double>(n)); };
   const Interrupt interrupt(false);
   Timing timing;
@@ -60,7 +60,7 @@ Timing time_transport(const Arguments& arguments, const Matrix& cost, int thread
   return timing;
 }
 
-Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const Timing& timing) {
+Json to_json(const BenchCommand& arguments, const Matrix& cost, int threads, const Timing& timing) {
   const TransportResult& result = timing.result;
   return {{"rows", cost.rows()},
           {"columns", cost.cols()},
@@ -87,7 +87,8 @@ Json to_json(const Arguments& arguments, const Matrix& cost, int threads, const 
           {"build", build()}};
 }
 
-void print_text(const Arguments& arguments, const Matrix& cost, int threads, const Timing& timing) {
+void print_text(const BenchCommand& arguments, const Matrix& cost, int threads,
+                const Timing& timing) {
   const TransportResult& result = timing.result;
   tell("{} x {}, lambda {:g} (largest cost / lambda {:.3g}), {} thread{}, {}, solver {}\n",
        cost.rows(), cost.cols(), arguments.options.lambda,
@@ -103,7 +104,7 @@ void print_text(const Arguments& arguments, const Matrix& cost, int threads, con
        result.target_error, result.gap, result.converged ? "" : ": NOT CONVERGED");
 }
 
-int run(const Arguments& arguments) {
+int run(const BenchCommand& arguments) {
   arguments.options.validate();
   if (!(arguments.options.lambda > 0))
     throw Error({.field = "lambda",
@@ -130,7 +131,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BenchCommand>();
   arguments->options.resources.threads = 1;
   arguments->options.resources.device = Device::cpu;
   CLI::App& command = *app.add_subcommand("bench", "time one transport problem");

@@ -18,7 +18,7 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct CompareCommand {
   FitArguments fit;
   RunArguments run;
   std::string out;
@@ -61,7 +61,7 @@ std::string json_of(const std::vector<Row>& rows) {
   return nlohmann::ordered_json{{"results", list}}.dump(2) + "\n";
 }
 
-int run(const Arguments& arguments) {
+int run(const CompareCommand& arguments) {
   const Stopwatch watch;
   const bool quiet = arguments.run.quiet || arguments.run.json;
   require_outputs({{"--out", arguments.out, ".json"}}, inputs_of(arguments.fit),
@@ -108,7 +108,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompareCommand>();
   CLI::App& command = *app.add_subcommand(
       "compare", "label target points by every method there is, and set them side by side");
   command.footer("");

@@ -21,7 +21,7 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct DemoCommand {
   Options options;
   RunArguments run;
   std::string page;
@@ -29,7 +29,7 @@ struct Arguments {
 };
 
 /// One of the two jobs: a sample, and what the methods made of it.
-struct Job {
+struct DemoJob {
   const char* key;
   const char* title;
   Sample sample;
@@ -44,8 +44,8 @@ struct Job {
   }
 };
 
-const std::array contenders{&no_adaptation, &kernel_ridge, &ot_identity, &paper_method,
-                            &class_aware};
+const std::array demo_contenders{&no_adaptation, &kernel_ridge, &ot_identity, &paper_method,
+                                 &class_aware};
 
 /// The most frequent label and its share.
 std::pair<std::int64_t, double> most_frequent(const Labels& labels) {
@@ -65,7 +65,7 @@ void print_row(const Entry& entry, const Score& score, bool bold) {
 }
 
 /// What a job showed, in a sentence or two.
-std::string sentence(const Job& job) {
+std::string sentence(const DemoJob& job) {
   const double ours = job.accuracy("class-aware"), alone = job.accuracy("kernel-ridge");
   return fmt::format(
       "The class-aware method labels {:.1f} % of the held-out digits right. A classifier of the "
@@ -75,9 +75,9 @@ std::string sentence(const Job& job) {
       diagnose(*job.model.classes).shift_words);
 }
 
-std::string json(const std::vector<Job>& jobs) {
+std::string json(const std::vector<DemoJob>& jobs) {
   nlohmann::ordered_json all;
-  for (const Job& job : jobs) {
+  for (const DemoJob& job : jobs) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (std::size_t k = 0; k < job.entries.size(); ++k) {
       const Entry& entry = job.entries[k];
@@ -102,7 +102,7 @@ std::string wrapped(std::string text, std::size_t width) {
 }
 
 /// What is asked, in a sentence or two.
-std::string question(const Job& job) {
+std::string question(const DemoJob& job) {
   const Sample& sample = job.sample;
   const auto [digit, share] = most_frequent(sample.test.labels);
   const std::string what =
@@ -115,14 +115,14 @@ std::string question(const Job& job) {
       job.title, sample.source.size(), sample.target.size(), what, sample.test.size());
 }
 
-void write_page(const std::string& path, const std::vector<Job>& jobs, double seconds) {
-  const Job& job = jobs.front();
+void write_page(const std::string& path, const std::vector<DemoJob>& jobs, double seconds) {
+  const DemoJob& job = jobs.front();
   PageOptions page;
   page.title = job.title;
   page.asked = question(job);
   page.verdict = sentence(job);
   page.target_labels = job.sample.target.labels;
-  for (const Job& one : jobs)
+  for (const DemoJob& one : jobs)
     for (std::size_t k = 0; k < one.entries.size(); ++k) {
       const Entry& entry = one.entries[k];
       page.scores.push_back(
@@ -137,7 +137,7 @@ void write_page(const std::string& path, const std::vector<Job>& jobs, double se
 }
 
 /// False when it was stopped; its status is then that of the last entry.
-bool run_job(Job& job, const Arguments& arguments) {
+bool run_job(DemoJob& job, const DemoCommand& arguments) {
   const bool talk = !arguments.run.json;
   if (talk && !arguments.run.quiet) tell("{}\n\n", wrapped(question(job), 92));
   if (talk) {
@@ -147,7 +147,7 @@ bool run_job(Job& job, const Arguments& arguments) {
   Problem problem;
   problem.source = job.sample.source;
   problem.target.points = job.sample.target.points;
-  for (const Contender* contender : contenders) {
+  for (const Contender* contender : demo_contenders) {
     ProgressLine line(arguments.run.quiet || arguments.run.json, 2,
                       std::string(contender->title) + ": ");
     job.entries.push_back(run_contender(*contender, problem, job.sample.test.points,
@@ -162,15 +162,15 @@ bool run_job(Job& job, const Arguments& arguments) {
   return true;
 }
 
-int run(const Arguments& arguments) {
+int run(const DemoCommand& arguments) {
   arguments.options.validate();
   require_outputs({{"--report", arguments.page, ".html"}}, {}, arguments.overwrite);
   const Stopwatch watch;
   const Interrupt interrupt(false);
-  std::vector<Job> jobs;
+  std::vector<DemoJob> jobs;
   jobs.push_back({"label-shift", "Digits with label shift", mnist_sample()});
   jobs.push_back({"domain-shift", "Digits with domain shift", turned_mnist_sample()});
-  for (Job& job : jobs)
+  for (DemoJob& job : jobs)
     if (!run_job(job, arguments)) return conclude(job.entries.back().status);
   if (!arguments.page.empty()) write_page(arguments.page, jobs, watch.seconds());
   if (arguments.run.json) {
@@ -180,7 +180,7 @@ int run(const Arguments& arguments) {
          arguments.options.lambda);
     if (!arguments.page.empty()) tell("\nThe page for a browser is {}\n", arguments.page);
   }
-  for (const Job& job : jobs)
+  for (const DemoJob& job : jobs)
     for (const Entry& entry : job.entries)
       if (!entry.status.converged()) return conclude(entry.status);
   return Exit::success;
@@ -189,7 +189,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_demo(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DemoCommand>();
   CLI::App& command =
       *app.add_subcommand("demo", "compare the methods on two samples of MNIST inside the program");
   command.footer("");

@@ -17,7 +17,7 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct EvaluateCommand {
   std::string predicted, labels;
   bool json = false;
 };
@@ -91,7 +91,7 @@ void print_json(const Classes& classes, const Score& score) {
   tell("{}\n", json.dump(2));
 }
 
-int run(const Arguments& arguments) {
+int run(const EvaluateCommand& arguments) {
   const Labels truth = io::read_target_labels(arguments.labels);
   const Labels predicted = load_labels(arguments.predicted, "--predicted", truth.size());
   const Score score = evaluate(predicted, truth);
@@ -102,7 +102,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<EvaluateCommand>();
   CLI::App& command = *app.add_subcommand("evaluate", "score predicted labels against true ones");
   add_file(command, "--predicted", arguments->predicted, "predicted labels")->required();
   add_file(command, "--labels", arguments->labels,

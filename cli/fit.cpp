@@ -18,14 +18,14 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct FitCommand {
   FitArguments fit;
   RunArguments run;
   std::string out;
   bool overwrite = false;
 };
 
-int run(const Arguments& arguments) {
+int run(const FitCommand& arguments) {
   const Stopwatch watch;
   const std::string& checkpoint = arguments.fit.checkpoint;
   on_first_rank([&] {
@@ -75,7 +75,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_fit(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<FitCommand>();
   CLI::App& command = *app.add_subcommand(
       "fit", "learn plan and metric between two sets of points; save the model");
   FitArguments& fit = arguments->fit;

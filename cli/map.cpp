@@ -20,14 +20,14 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct MapCommand {
   std::string model, points, out;
   std::vector<std::string> skip;
   bool transpose = false, inverse = false, quiet = false, overwrite = false;
   Resources resources;  // only what was given on the command line counts
 };
 
-int run(const Arguments& arguments, const CLI::App& command) {
+int run(const MapCommand& arguments, const CLI::App& command) {
   const Stopwatch watch;
   Inputs inputs{{"model", arguments.model}};
   if (!arguments.points.empty()) inputs.emplace_back("points", arguments.points);
@@ -60,7 +60,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
 }  // namespace
 
 void add_map(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<MapCommand>();
   CLI::App& command = *app.add_subcommand("map", "move points from one domain into the other");
   add_file(command, "--model", arguments->model, "what fit or adapt saved")->required();
   add_file(command, "--out", arguments->out, "the moved points, an .npy file")->required();

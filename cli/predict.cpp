@@ -21,7 +21,7 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct PredictCommand {
   std::string model, points, out;
   std::vector<std::string> skip;
   bool transpose = false, quiet = false, overwrite = false;
@@ -29,7 +29,7 @@ struct Arguments {
   Resources resources;  // only what was given on the command line counts
 };
 
-int run(const Arguments& arguments, const CLI::App& command) {
+int run(const PredictCommand& arguments, const CLI::App& command) {
   const Stopwatch watch;
   require_outputs({{"--out", arguments.out, ".npy"}},
                   {{"model", arguments.model}, {"points", arguments.points}}, arguments.overwrite);
@@ -62,7 +62,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
 }  // namespace
 
 void add_predict(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PredictCommand>();
   CLI::App& command = *app.add_subcommand("predict", "label target points with a saved model");
   add_file(command, "--model", arguments->model, "what fit (with --source-labels) or adapt saved")
       ->required();

@@ -26,7 +26,7 @@ namespace remblai::cli {
 namespace {
 
 constexpr double refresh_seconds = 0.1;
-constexpr double patience_seconds = 0.5;  // for a step to end after Ctrl-C
+constexpr double stop_patience_seconds = 0.5;  // for a step to end after Ctrl-C
 
 constexpr double short_run_seconds = 2;  // needs no line for its phases
 constexpr std::string_view announcement =
@@ -174,7 +174,7 @@ bool ProgressLine::operator()(const Progress& progress) {
   if (!Interrupt::requested()) return true;
   const double now = watch_.seconds();
   if (interrupted_at_ < 0) interrupted_at_ = now;
-  return !progress.record && now - interrupted_at_ < patience_seconds;
+  return !progress.record && now - interrupted_at_ < stop_patience_seconds;
 }
 
 TaskBar::TaskBar(bool quiet, std::size_t tasks, std::size_t before)

@@ -8,7 +8,7 @@
 namespace remblai::cli {
 namespace {
 
-constexpr double patience_seconds = 5;  // for the others to fail in the same way
+constexpr double meeting_seconds = 5;  // for the others to fail in the same way
 
 std::shared_ptr<const Comm> world;
 int loud_error = -1;  // standard error of a rank that fell silent
@@ -46,7 +46,7 @@ bool any_rank(bool here) {
 }
 
 bool tells_failure(const std::function<void()>& tell, int code) {
-  if (!several_ranks() || world->meet(patience_seconds)) return first_rank();
+  if (!several_ranks() || world->meet(meeting_seconds)) return first_rank();
   if (loud_error >= 0) dup2(loud_error, STDERR_FILENO);
   tell();
   std::fflush(stderr);

@@ -22,7 +22,7 @@
 namespace remblai::cli {
 namespace {
 
-struct Arguments {
+struct ReportCommand {
   std::string model, out, target_labels, image_size = "auto", title;
   bool quiet = false, overwrite = false;
   PredictOptions prediction;
@@ -45,7 +45,7 @@ void read_image_size(const std::string& text, PageOptions& page) {
                  .remedy = "write rows x columns like 28x28, auto or none"});
 }
 
-int run(const Arguments& arguments, const CLI::App& command) {
+int run(const ReportCommand& arguments, const CLI::App& command) {
   const Stopwatch watch;
   const std::string out =
       arguments.out.empty()
@@ -92,7 +92,7 @@ int run(const Arguments& arguments, const CLI::App& command) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportCommand>();
   CLI::App& command =
       *app.add_subcommand("report", "show a model on one page for a browser, without a network");
   command.add_option("MODEL", arguments->model, "what fit or adapt saved")

@@ -31,7 +31,7 @@ using namespace experiments;
 
 constexpr const char* what_to_run = "What to run";
 
-struct Arguments {
+struct ReproduceCommand {
   std::string experiment, data, out, page;
   MnistSelection mnist;
   OfficeCaltechSelection office;
@@ -73,7 +73,7 @@ void sort_grid(const char* flag, std::vector<double>& values) {
   std::sort(values.rbegin(), values.rend());
 }
 
-Experiment load(const Arguments& arguments) {
+Experiment load(const ReproduceCommand& arguments) {
   if (arguments.experiment == "mnist") {
     MnistSelection selection = arguments.mnist;
     selection.seeds = arguments.seeds;
@@ -85,7 +85,7 @@ Experiment load(const Arguments& arguments) {
 }
 
 /// What the result of a task depends on.
-Json settings_json(const Arguments& arguments) {
+Json settings_json(const ReproduceCommand& arguments) {
   const Settings& settings = arguments.settings;
   Json json{{"version", version()}, {"build", build()}, {"experiment", arguments.experiment}};
   if (arguments.experiment != "mnist") json["features"] = arguments.office.features;
@@ -131,7 +131,7 @@ void make_folder(const std::string& folder, const std::string& page, bool overwr
   }
 }
 
-int run(Arguments arguments) {
+int run(ReproduceCommand arguments) {
   Settings& settings = arguments.settings;
   settings.options.validate();
   settings.prediction.validate();
@@ -200,7 +200,7 @@ int run(Arguments arguments) {
 }  // namespace
 
 void add_reproduce(CLI::App& app, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReproduceCommand>();
   arguments->settings = default_settings();
   CLI::App& command = *app.add_subcommand(
       "reproduce", "run the paper's experiments and print its tables next to ours");

@@ -22,7 +22,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
     ${base_sources} ${transport_sources} ${io_sources} src/fit/domain.cpp src/fit/options.cpp
     tests/base/parallel_test.cpp tests/transport/anderson_test.cpp
     tests/transport/concurrency_test.cpp tests/transport/kernel_test.cpp
-    tests/transport/exact_test.cpp tests/transport/transport_test.cpp)
+    tests/transport/exact_test.cpp tests/transport/transport_stop_test.cpp
+    tests/transport/transport_storage_test.cpp tests/transport/transport_test.cpp)
   unite(remblai_thread_tests)
   precompile(remblai_thread_tests <gtest/gtest.h> <Eigen/Core> <fmt/format.h>)
   target_include_directories(remblai_thread_tests PRIVATE include src tests)
@@ -131,6 +132,8 @@ add_executable(
   tests/transport/kernel_test.cpp
   tests/transport/marginal_test.cpp
   tests/transport/relaxed_test.cpp
+  tests/transport/transport_stop_test.cpp
+  tests/transport/transport_storage_test.cpp
   tests/transport/transport_test.cpp)
 unite(remblai_tests)
 precompile(remblai_tests <gtest/gtest.h> <Eigen/Core> <nlohmann/json.hpp>)

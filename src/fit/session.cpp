@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -286,7 +287,7 @@ void Session::fit(const Options& asked, const Run& run) {
                    .problem = "not all ranks see the file",
                    .remedy = "name a place that all machines share"});
     if (all_.divided() && all_.comm()->rank() > 0) file.reset();  // one writes what all have
-    if (resumed && resumed->g.size() == space_->q.size()) planner_->start_from(resumed->g);
+    if (resumed && resumed->g.size() > 0) planner_->start_from(resumed->g);
     if (resumed && resumed->history.empty()) resumed.reset();  // no more than a place to start
   }
   Callback timed;  // progress counts from here, not from the first step
@@ -321,9 +322,18 @@ void Session::fit(const Options& asked, const Run& run) {
 bool Session::fits(const RunState& state) const {
   const Index r = space_->rank();
   const auto square = [&](const Matrix& a) {
-    return a.size() == 0 || (a.rows() == r && a.cols() == r && a.allFinite());
+    return a.rows() == r && a.cols() == r && a.allFinite();
   };
-  if (!square(state.moment) || !square(state.learner.used)) return false;
+  const auto flattened = [&](const std::deque<Vector>& moments) {
+    return std::all_of(moments.begin(), moments.end(), [&](const Vector& moment) {
+      return moment.size() == r * r && moment.allFinite();
+    });
+  };
+  const MetricLearner::State& learner = state.learner;
+  if (learner_->learns() && !square(state.moment)) return false;
+  if (learner.used.size() > 0 && !square(learner.used)) return false;
+  if (!flattened(learner.values) || !flattened(learner.residuals)) return false;
+  if (state.g.size() != 0 && state.g.size() != space_->q.size()) return false;
   if (!state.classes) return !classes_;
   return classes_ && classes_->fits(*state.classes);
 }

@@ -158,6 +158,50 @@ TEST_F(CheckpointTest, AnotherModelToStartFromIsRefused) {
   EXPECT_ERROR(resume(&start), "other data or other options");
 }
 
+TEST_F(CheckpointTest, ArraysOfOtherShapesAreRefused) {
+  Options accelerated;
+  accelerated.steps = 5;
+  accelerated.outer_tolerance = 0;
+  accelerated.acceleration = Acceleration::anderson;
+  accelerated.inner = InnerTolerance::tight;
+  Options classes{.method = Method::class_aware};
+  classes.steps = 5;
+  const std::vector<std::pair<Options, std::vector<std::string>>> cases = {
+      {accelerated, {"moment", "learner_moment", "g", "memory_value_0", "memory_residual_0"}},
+      {classes, {"class_explained", "class_moved", "class_steps", "class_discrepancies"}}};
+  for (const auto& [options, names] : cases) {
+    std::filesystem::remove(path("state.npz"));
+    run_until(3, options, false);
+    const auto arrays = io::read_npz(path("state.npz"));
+    std::map<std::string, io::Value> whole;
+    for (const auto& [name, array] : arrays) {
+      if (array.type == "uint8") {
+        std::string text;
+        for (const double byte : array.values.reshaped()) text += static_cast<char>(byte);
+        whole[name] = text;
+      } else {
+        whole[name] = array.values;
+      }
+    }
+    const auto resume = [&, &options = options] {
+      return fit(problem(), options, {}, nullptr, at("state.npz", true));
+    };
+    io::write_npz(path("state.npz"), whole);
+    ASSERT_NO_THROW(resume());
+    for (const std::string& name : names) {
+      ASSERT_TRUE(whole.contains(name)) << name;
+      auto damaged = whole;
+      // One row more, whose numbers are those of the last.
+      const Matrix& values = arrays.at(name).values;
+      Matrix longer(values.rows() + 1, values.cols());
+      longer << values, values.bottomRows(1);
+      damaged[name] = longer;
+      io::write_npz(path("state.npz"), damaged);
+      EXPECT_ERROR(resume(), "do not have the sizes of this problem") << name;
+    }
+  }
+}
+
 TEST_F(CheckpointTest, AFullDiskIsAWarning) {
   int told = 0;
   Checkpoint checkpoint = at("state.npz", false);

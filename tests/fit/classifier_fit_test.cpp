@@ -43,13 +43,13 @@ struct Means {
   double size = 0;
 };
 
-// -|x - mean|^2, the mean being recomputed without the point. A class without other points comes
-// behind the others.
+// -|x - mean|^2, the mean being recomputed without the point. Classes whose other points weigh less
+// than a thousandth of this one come behind the others.
 Means plain_means(const LabelledPoints& data) {
   const Index n = data.points.rows(), k = data.shares.cols();
   Means out{Matrix(n, k)};
   for (Index i = 0; i < n; ++i) {
-    Index alone = -1;
+    std::vector<Index> alone;
     for (Index c = 0; c < k; ++c) {
       Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(data.points.cols());
       double weight = 0;
@@ -58,10 +58,12 @@ Means plain_means(const LabelledPoints& data) {
         sum += data.weights[j] * data.shares(j, c) * data.points.row(j);
         weight += data.weights[j] * data.shares(j, c);
       }
-      if (weight == 0) alone = c;
-      out.scores(i, c) = weight > 0 ? -(data.points.row(i) - sum / weight).squaredNorm() : 0;
+      const bool others = weight > 1e-3 * data.weights[i] * data.shares(i, c);
+      if (!others) alone.push_back(c);
+      out.scores(i, c) = others ? -(data.points.row(i) - sum / weight).squaredNorm() : 0;
     }
-    if (alone >= 0) out.scores(i, alone) = 1.001 * out.scores.row(i).minCoeff();
+    const double behind = 1.001 * out.scores.row(i).minCoeff();
+    for (const Index c : alone) out.scores(i, c) = behind;
   }
   out.size = -out.scores.mean();
   return out;
@@ -161,6 +163,20 @@ TEST(ClassifierFit, AClassOfOnePointIsJudgedByTheOthers) {
   single.weights.setOnes();
   expect_the_best(single, 10, {});
   EXPECT_TRUE(fit_classifier(single, 10, Purpose::labels, {}).classifier.biases.allFinite());
+}
+
+// What is small is judged against the point itself, not by its weight: a class that hardly counts
+// has a mean without any of its points, and two points of very different weight do not.
+TEST(ClassifierFit, AClassThatHardlyCountsStillHasOtherPoints) {
+  for (const double heavy : {1.0, 1e4}) {
+    LabelledPoints data = points_of(3, 30, 30, 2, 1.5, 7);
+    for (Index i = 0; i < 30; i += 3) data.weights[i] *= i == 0 ? 1e-3 * heavy : 1e-3;
+    const ClassOptions narrow{.kernel_width = 1e-3};
+    expect_the_best(data, 1, narrow);
+    const Classifier found = fit_classifier(data, 1, Purpose::posteriors, narrow).classifier;
+    ASSERT_EQ(found.width, 0);
+    EXPECT_NEAR(found.scale, plain_means(data).size, 1e-10 * found.scale);
+  }
 }
 
 // Which of two classes has the smaller label says nothing of them.

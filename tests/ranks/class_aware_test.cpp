@@ -2,8 +2,6 @@
 // process.
 #include <gtest/gtest.h>
 
-#include <cstdio>
-
 #include "ranks/ranks_data.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
@@ -185,35 +183,13 @@ TEST(RanksClassAware, SlowACheckpointGoesOnOnAnyNumberOfRanks) {
     Data given = classes(300, 80, 4, 3);
     given.options.metric = metric;
     const Model whole = adapt_by(1, given).model;
-    const std::string path = testing::TempDir() + "remblai_ranks_class_checkpoint.npz";
     for (const int after : {1, 2, 4}) {
-      std::remove(path.c_str());
-      run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
-        Options options = given.options;
-        options.resources.comm = comm;
-        const auto stop = [](const Progress& progress) {
-          return !progress.record || progress.step < 2;
-        };
-        fit(part_of(given.problem, *comm), options, stop, nullptr, {.path = path});
-      });
-      run_ranks(after, [&](const std::shared_ptr<const Comm>& comm) {
-        Options options = given.options;
-        options.resources.comm = comm;
-        int made = 0;
-        const auto count = [&](const Progress& progress) {
-          made += progress.record != nullptr;
-          return true;
-        };
-        const Model model = gathered(fit(part_of(given.problem, *comm), options, count, nullptr,
-                                         {.path = path, .resume = true}));
-        EXPECT_LT(made, 3);
-        if (comm->rank() > 0) return;
-        EXPECT_EQ(model.f, whole.f) << after;
-        EXPECT_EQ(model.g, whole.g) << after;
-        EXPECT_EQ(model.classes->head.coefficients, whole.classes->head.coefficients) << after;
-      });
+      const Model model = stopped_and_resumed(
+          given, 2, after, testing::TempDir() + "remblai_ranks_class_checkpoint.npz");
+      EXPECT_EQ(model.f, whole.f) << after;
+      EXPECT_EQ(model.g, whole.g) << after;
+      EXPECT_EQ(model.classes->head.coefficients, whole.classes->head.coefficients) << after;
     }
-    std::remove(path.c_str());
   }
 }
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 
 #include "ranks/ranks_data.h"
@@ -217,38 +216,13 @@ TEST(RanksFit, ACheckpointGoesOnOnAnyNumberOfRanks) {
   given.problem.source.weights = Vector::Ones(300);
   for (const Index i : {3, 77, 78, 150, 201, 250, 299}) given.problem.source.weights[i] = 0;
   const Model whole = fit_by(1, given);
-  const std::string path = testing::TempDir() + "remblai_ranks_checkpoint.npz";
   for (const int after : {1, 2, 4}) {
-    std::remove(path.c_str());
-    run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
-      Options options = given.options;
-      options.resources.comm = comm;
-      const auto stop = [](const Progress& progress) {
-        return !progress.record || progress.step < 3;
-      };
-      fit(part_of(given.problem, *comm), options, stop, nullptr, {.path = path});
-    });
-    run_ranks(after, [&](const std::shared_ptr<const Comm>& comm) {
-      Options options = given.options;
-      options.resources.comm = comm;
-      const Checkpoint checkpoint{.path = path, .resume = true};
-      const Problem part = part_of(given.problem, *comm);
-      std::size_t made = 0;
-      const auto count = [&](const Progress& progress) {
-        made += progress.record != nullptr;
-        return true;
-      };
-      const Model model = gathered(fit(part, options, count, nullptr, checkpoint));
-      EXPECT_LT(made, whole.history.size());
-      options.lambda = 0.7;
-      EXPECT_THROW(fit(part, options, {}, nullptr, checkpoint), Error);
-      if (comm->rank() > 0) return;
-      EXPECT_EQ(model.f, whole.f) << after;
-      EXPECT_EQ(model.g, whole.g) << after;
-      EXPECT_EQ(model.history.size(), whole.history.size());
-    });
+    const Model model =
+        stopped_and_resumed(given, 3, after, testing::TempDir() + "remblai_ranks_checkpoint.npz");
+    EXPECT_EQ(model.f, whole.f) << after;
+    EXPECT_EQ(model.g, whole.g) << after;
+    EXPECT_EQ(model.history.size(), whole.history.size());
   }
-  std::remove(path.c_str());
 }
 
 TEST(RanksFit, AModelToStartFromIsThatOfTheRank) {

@@ -1,7 +1,11 @@
 // Problems for ranks, and the part of each.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <cstdio>
 #include <random>
+#include <string>
 
 #include "ranks/thread_ranks.h"
 #include "remblai/error.h"
@@ -51,6 +55,39 @@ inline Problem part_of(const Problem& whole, const Comm& comm) {
   part.source.labels = source.labels.segment(begin, end - begin);
   if (source.weights.size() > 0) part.source.weights = source.weights.segment(begin, end - begin);
   return part;
+}
+
+// The model that `ranks` ranks end in when they go on with a fit of three, which ended after
+// `steps` steps. `path` is where its checkpoint is. Other options must not go on from there.
+inline Model stopped_and_resumed(const Data& given, int steps, int ranks, const std::string& path) {
+  std::remove(path.c_str());
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const auto stop = [&](const Progress& progress) {
+      return !progress.record || progress.step < steps;
+    };
+    fit(part_of(given.problem, *comm), options, stop, nullptr, {.path = path});
+  });
+  Model whole;
+  run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Checkpoint checkpoint{.path = path, .resume = true};
+    const Problem part = part_of(given.problem, *comm);
+    std::size_t made = 0;
+    const auto count = [&](const Progress& progress) {
+      made += progress.record != nullptr;
+      return true;
+    };
+    const Model model = gathered(fit(part, options, count, nullptr, checkpoint));
+    EXPECT_LT(made, model.history.size()) << "it began anew";
+    options.lambda = 0.7;
+    EXPECT_THROW(fit(part, options, {}, nullptr, checkpoint), Error);
+    if (comm->rank() == 0) whole = model;
+  });
+  std::remove(path.c_str());
+  return whole;
 }
 
 }  // namespace remblai
