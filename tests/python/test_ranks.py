@@ -1,6 +1,7 @@
 """fit(comm=...), of the package and of its estimators, under mpirun, with the communicator of
 mpi4py."""
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -40,6 +41,7 @@ SCRIPT = """
 """
 
 
+# One process makes several cases, "KIND:METHOD" each: to start it takes longer than to fit.
 ESTIMATORS = """
     import pickle
     import sys
@@ -50,45 +52,51 @@ ESTIMATORS = """
     comm = MPI.COMM_WORLD
     data = np.load("data.npz")
     rows = remblai.share_of(len(data["Xs"]), comm.rank, comm.size)
-    Xs, ys, Xt = data["Xs"][rows], data["ys"][rows], data["Xt"]
-    if sys.argv[2] in ("sorted", "signs"):  # the ranks have other classes
-        order = np.argsort(data["ys"], kind="stable")[rows]
-        Xs, ys = data["Xs"][order], data["ys"][order]
-    names = np.array(["apple", "berry", "cherry", "date"])[ys]
-    if sys.argv[2] == "signs":
-        names = np.where(ys == data["ys"].min(), -1, 1)
-    if sys.argv[2] == "bad" and comm.rank == comm.size - 1:
-        names = names[:-1]
-    method = sys.argv[3]
-    transport = remblai.GroundMetricTransport(method=method, n_threads=1)
-    transport.fit(Xs=Xs, ys=ys, Xt=Xt, comm=comm)
-    moved = transport.transform(Xs=Xs)
-    assert transport.coupling_.shape == (len(Xs), len(Xt)), transport.coupling_.shape
-    weights = sum(comm.allgather(float(transport.mu_s.sum())))
-    assert abs(weights - 1) < 1e-12, weights
-    transport.save("transport-%d.npz" % comm.size)
-    answers = {"n_neighbors": 3} if method == "paper" else {}
-    classifier = remblai.GroundMetricClassifier(method=method, n_threads=1, **answers)
-    try:
-        classifier.fit(Xs, names, Xt=Xt, comm=comm)
-    except ValueError as error:
-        print("rank", comm.rank, error, flush=True)
-        sys.exit(0)
-    labels = classifier.predict(Xt)
-    if comm.size > 1:
-        for call in (lambda: transport.inverse_transform(Xt=Xt), lambda: pickle.dumps(classifier)):
-            try:
-                call()
-            except (ValueError, TypeError) as error:
-                assert "rank" in str(error), error
-            else:
-                raise AssertionError("a rank answered for all")
-    moved = comm.gather(moved)
-    if comm.rank == 0:
-        np.savez(sys.argv[1], moved=np.concatenate(moved), labels=labels,
-                 classes=classifier.classes_, score=classifier.score(Xt, labels))
-    else:
-        classifier.score(Xt, labels)
+    Xt = data["Xt"]
+
+    def run(kind, method):
+        Xs, ys = data["Xs"][rows], data["ys"][rows]
+        if kind in ("sorted", "signs"):  # the ranks have other classes
+            order = np.argsort(data["ys"], kind="stable")[rows]
+            Xs, ys = data["Xs"][order], data["ys"][order]
+        names = np.array(["apple", "berry", "cherry", "date"])[ys]
+        if kind == "signs":
+            names = np.where(ys == data["ys"].min(), -1, 1)
+        if kind == "bad" and comm.rank == comm.size - 1:
+            names = names[:-1]
+        transport = remblai.GroundMetricTransport(method=method, n_threads=1)
+        transport.fit(Xs=Xs, ys=ys, Xt=Xt, comm=comm)
+        moved = transport.transform(Xs=Xs)
+        assert transport.coupling_.shape == (len(Xs), len(Xt)), transport.coupling_.shape
+        weights = sum(comm.allgather(float(transport.mu_s.sum())))
+        assert abs(weights - 1) < 1e-12, weights
+        transport.save(f"transport-{kind}-{method}-{comm.size}.npz")
+        answers = {"n_neighbors": 3} if method == "paper" else {}
+        classifier = remblai.GroundMetricClassifier(method=method, n_threads=1, **answers)
+        try:
+            classifier.fit(Xs, names, Xt=Xt, comm=comm)
+        except ValueError as error:
+            print("rank", comm.rank, error, flush=True)
+            return
+        labels = classifier.predict(Xt)
+        if comm.size > 1:
+            for call in (
+                lambda: transport.inverse_transform(Xt=Xt), lambda: pickle.dumps(classifier)
+            ):
+                try:
+                    call()
+                except (ValueError, TypeError) as error:
+                    assert "rank" in str(error), error
+                else:
+                    raise AssertionError("a rank answered for all")
+        moved = comm.gather(moved)
+        score = classifier.score(Xt, labels)
+        if comm.rank == 0:
+            np.savez(f"{kind}-{method}-{comm.size}.npz", moved=np.concatenate(moved),
+                     labels=labels, classes=classifier.classes_, score=score)
+
+    for case in sys.argv[1:]:
+        run(*case.split(":"))
 """
 
 
@@ -134,31 +142,32 @@ def test_a_fault_of_one_rank_is_that_of_all(mpirun):
     assert not (mpirun.folder / "bad.npz").exists()
 
 
-@pytest.mark.parametrize("method", ["paper", "class-aware"])
-@pytest.mark.parametrize("kind", ["plain", "sorted", "signs"])
-def test_estimators_give_the_same_on_any_number_of_ranks(mpirun, kind, method):
-    found = []
+def test_estimators_give_the_same_on_any_number_of_ranks(mpirun):
+    cases = list(itertools.product(["plain", "sorted", "signs"], ["paper", "class-aware"]))
     for ranks in (1, 3):
-        done = mpirun(ranks, f"{ranks}.npz", kind, method, script="estimators.py")
+        done = mpirun(ranks, *map(":".join, cases), script="estimators.py")
         assert done.returncode == 0, done.stderr
-        found.append(np.load(mpirun.folder / f"{ranks}.npz"))
-    one, three = found
-    assert np.array_equal(one["labels"], three["labels"])
-    assert np.array_equal(one["classes"], three["classes"])
-    assert np.abs(one["moved"] - three["moved"]).max() <= 1e-10
-    if kind == "signs":
-        assert one["classes"].tolist() == [-1, 1]
-    saved = [remblai.load(mpirun.folder / f"transport-{ranks}.npz") for ranks in (1, 3)]
-    assert np.array_equal(saved[0].source_points, saved[1].source_points)
-    assert np.array_equal(saved[0].source_labels, saved[1].source_labels)
-    assert saved[1].map_back().shape == (90, saved[1].source_points.shape[1])
+    for case in cases:
+        name = "-".join(case)
+        one, three = (np.load(mpirun.folder / f"{name}-{ranks}.npz") for ranks in (1, 3))
+        assert np.array_equal(one["labels"], three["labels"]), name
+        assert np.array_equal(one["classes"], three["classes"]), name
+        assert np.abs(one["moved"] - three["moved"]).max() <= 1e-10, name
+        if case[0] == "signs":
+            assert one["classes"].tolist() == [-1, 1]
+        alone, whole = (
+            remblai.load(mpirun.folder / f"transport-{name}-{ranks}.npz") for ranks in (1, 3)
+        )
+        assert np.array_equal(alone.source_points, whole.source_points), name
+        assert np.array_equal(alone.source_labels, whole.source_labels), name
+        assert whole.map_back().shape == (90, whole.source_points.shape[1])
 
 
 def test_a_fault_of_one_rank_is_that_of_all_estimators(mpirun):
-    done = mpirun(2, "bad.npz", "bad", "paper", script="estimators.py")
+    done = mpirun(2, "bad:paper", script="estimators.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("y: ") == 2, done.stdout
-    assert not (mpirun.folder / "bad.npz").exists()
+    assert not (mpirun.folder / "bad-paper-2.npz").exists()
 
 
 class OneRank:
