@@ -160,8 +160,8 @@ def algorithm_1(X: Array, Z: Array, lambda_: float, ridge: float, steps: int, pr
                 ) -> tuple[Array, Array, float]:
     """Plan, metric and objective, by NumPy, SciPy and POT: the method written down as it reads.
 
-    The prior is the identity unless given. lambda_ is relative to the mean cost under the first metric,
-    ridge to the mean eigenvalue of the first moment, as in `remblai fit`.
+    The prior is the identity unless given. lambda_ is relative to the mean cost of the centred
+    clouds under the first metric, ridge to the mean eigenvalue of the first moment, as in `remblai fit`.
     """
     from scipy.special import xlogy
 
@@ -182,7 +182,8 @@ def algorithm_1(X: Array, Z: Array, lambda_: float, ridge: float, steps: int, pr
         cost = (XA * X).sum(1)[:, None] + (ZA * Z).sum(1)[None, :] - 2 * XA @ Z.T
         np.maximum(cost, 0, out=cost)
         if step == 0:
-            lambda_ *= cost.mean()
+            apart = X.mean(0) - Z.mean(0)
+            lambda_ *= cost.mean() - apart @ metric @ apart
         plan = ot.sinkhorn(p, q, cost, lambda_, numItermax=MANY, stopThr=TARGET / math.sqrt(max(m, n)))
     prior_term = (metric * moment).sum()  # tr(A^-1 D) = tr(A C), as A C A = D
     objective = (plan * cost).sum() + prior_term + eps * np.trace(metric)

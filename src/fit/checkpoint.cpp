@@ -32,12 +32,14 @@ class Hash {
     add(array.data(), static_cast<std::size_t>(array.size()) * sizeof(*array.data()));
   }
   void add(std::string_view text) { add(text.data(), text.size()); }
-  /// But for where the work is done.
+  /// But for where the work is done, which changes no more than rounding.
   void add(const Options& options) {
     Json json = options_json(options);
     const Resources resources;
-    for_each_option(resources,
-                    [&](const char* name, const auto&, const char*) { json.erase(name); });
+    for_each_option(resources, [&](const char* name, const auto& field, const char*) {
+      if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(field)>, Precision>)
+        json.erase(name);
+    });
     add(std::string_view(json.dump()));
     for_each_option(options, [&](const char*, const auto& field, const char*) {
       if constexpr (requires { field.matrix(); }) add(field.matrix());
@@ -139,15 +141,19 @@ std::optional<RunState> CheckpointFile::load() {
                  .remedy = remedy});
   };
   const auto arrays = io::read_npz(settings_.path);
+  const auto no_checkpoint = [&] {
+    refuse("it is no checkpoint, or a damaged one", "remove it, or name another file");
+  };
   const auto find = [&](const std::string& name) -> const Matrix& {
-    const auto found = arrays.find(name);
-    if (found == arrays.end())
-      refuse("it is no checkpoint, or a damaged one", "remove it, or name another file");
-    return found->second.values;
+    if (!arrays.contains(name)) no_checkpoint();
+    return arrays.at(name).values;
   };
   const auto text = [&](const std::string& name) {
     std::string bytes;
-    for (const double byte : find(name).reshaped()) bytes += static_cast<char>(byte);
+    for (const double byte : find(name).reshaped()) {
+      if (!(byte >= 0 && byte <= 255)) no_checkpoint();
+      bytes += static_cast<char>(static_cast<unsigned char>(byte));
+    }
     return bytes;
   };
   if (find("checkpoint_version").size() != 1 ||
@@ -158,7 +164,7 @@ std::optional<RunState> CheckpointFile::load() {
   RunState state;
   try {
     state.history = history_from(Json::parse(text("history")));
-  } catch (const Json::exception&) {
+  } catch (const std::exception&) {
     refuse("its history is damaged", "remove it, or name another file");
   }
   if (arrays.contains("class_moved")) state.classes.emplace();
@@ -173,9 +179,13 @@ std::optional<RunState> CheckpointFile::load() {
   const Matrix& numbers = find("numbers");
   Index place = 0;
   for_each_state_number(state, [&](auto& number) {
-    if (place >= numbers.size())
+    using Number = std::remove_cvref_t<decltype(number)>;
+    const bool there = place < numbers.size();
+    const double value = there ? numbers.reshaped()[place++] : 0;
+    const bool is_count = std::is_same_v<Number, int>;
+    if (!there || (is_count && !(value >= 0 && value <= 1e6)))
       refuse("its numbers are damaged", "remove it, or name another file");
-    number = static_cast<std::remove_cvref_t<decltype(number)>>(numbers.reshaped()[place++]);
+    number = static_cast<Number>(value);
   });
   for (std::size_t i = 0; arrays.contains(memory_name("value", i)); ++i) {
     state.learner.values.emplace_back(find(memory_name("value", i)).reshaped<Eigen::RowMajor>());

@@ -195,9 +195,11 @@ bool ClassStep::fits(const State& state) const {
   const auto by_class = [&](const Matrix& rows) {
     return rows.rows() == k && rows.cols() == r && rows.allFinite();
   };
-  return by_class(state.explained) && (state.moved.size() == 0 || by_class(state.moved)) &&
-         state.steps.cols() == r && state.steps.rows() > 0 && state.steps.rows() % k == 0 &&
-         state.steps.allFinite() && state.discrepancies.size() == discrepancies_.size();
+  const auto share = [](double value) { return value >= 0 && value <= 1; };
+  return share(state.left_out) && share(state.reliability) && by_class(state.explained) &&
+         (state.moved.size() == 0 || by_class(state.moved)) && state.steps.cols() == r &&
+         state.steps.rows() > 0 && state.steps.rows() % k == 0 && state.steps.allFinite() &&
+         state.discrepancies.size() == discrepancies_.size();
 }
 
 void ClassStep::restore(const State& state, MetricLearner& metric) {

@@ -33,7 +33,7 @@ void DistanceWatch::look(const Matrix& x, const Matrix& z, const Shard& shard) {
   const Matrix from = some_rows(x, shard);
   now_ = GroundCost::between_points(from, some_rows(z, {})).block(0, from.rows()).cwiseMax(0);
   change_ = std::numeric_limits<double>::infinity();
-  if (!before_.size()) return;
+  if (before_.rows() != now_.rows() || before_.cols() != now_.cols()) return;  // none to compare
   const double floor = 1e-6 * before_.mean();
   change_ = floor > 0
                 ? std::sqrt(((now_ - before_).array() / before_.array().max(floor)).square().mean())

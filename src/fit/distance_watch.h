@@ -23,7 +23,8 @@ class DistanceWatch {
   /// What it looked at last is the new reference.
   void accept();
 
-  /// The reference, and another one in its place.
+  /// The reference, and another one in its place. One of other points, which has another shape,
+  /// is none.
   const Matrix& accepted() const { return before_; }
   void restore(Matrix accepted) { before_ = std::move(accepted); }
 

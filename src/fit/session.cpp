@@ -278,7 +278,7 @@ void Session::fit(const Options& asked, const Run& run) {
       if (resumed && !fits(*resumed))
         throw Error({.field = "checkpoint",
                      .value = run.checkpoint.path + ":",
-                     .problem = "it is damaged: its arrays do not have the sizes of this problem",
+                     .problem = "it is damaged: its numbers are not those of a run of this problem",
                      .remedy = "remove it, or name another file"});
     });
     if (all_.any(resumed.has_value()) != all_.all(resumed.has_value()))
@@ -318,7 +318,8 @@ void Session::fit(const Options& asked, const Run& run) {
   }
 }
 
-// Whether a state has the shapes of this problem. Classes were explained before it was first saved.
+// Whether a state has the shapes of this problem, and a step is left to make. Classes were
+// explained before it was first saved.
 bool Session::fits(const RunState& state) const {
   const Index r = space_->rank();
   const auto square = [&](const Matrix& a) {
@@ -334,6 +335,7 @@ bool Session::fits(const RunState& state) const {
   if (learner.used.size() > 0 && !square(learner.used)) return false;
   if (!flattened(learner.values) || !flattened(learner.residuals)) return false;
   if (state.g.size() != 0 && state.g.size() != space_->q.size()) return false;
+  if (std::ssize(state.history) >= options_.steps || std::isnan(state.best)) return false;
   if (!state.classes) return !classes_;
   return classes_ && classes_->fits(*state.classes);
 }

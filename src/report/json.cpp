@@ -2,9 +2,13 @@
 #include "report/json.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
+
+#include "remblai/error.h"
 
 namespace remblai {
 namespace {
@@ -47,6 +51,15 @@ Json value_json(const T& value) {
     return value;
 }
 
+// A number of any size may stand in a file; the library would cast it.
+int int_from(const Json& json) {
+  const bool fits = json.is_number_unsigned()
+                        ? std::in_range<int>(json.get<std::uint64_t>())
+                        : json.is_number_integer() && std::in_range<int>(json.get<std::int64_t>());
+  if (!fits) throw Error({.value = json.dump(), .problem = "is not a whole number of its kind"});
+  return json.get<int>();
+}
+
 template <class Choice>
 void read_value(const Json& json, ChoiceOrMatrix<Choice>& value) {
   value = enum_from<Choice>(json.get<std::string>());
@@ -58,6 +71,8 @@ void read_value(const Json& json, T& value) {
     value = enum_from<T>(json.get<std::string>());
   else if constexpr (std::is_same_v<T, double>)
     value = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+  else if constexpr (std::is_same_v<T, int>)
+    value = int_from(json);
   else
     json.get_to(value);
 }

@@ -1,8 +1,10 @@
 // A fit that is killed and goes on ends where one that is not does.
 #include "fit/checkpoint.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -120,6 +122,10 @@ TEST_F(CheckpointTest, OtherDataOrOptionsAreRefused) {
   changed.target.points(3, 2) += 1e-9;
   EXPECT_ERROR(fit(changed, options, {}, nullptr, at("state.npz", true)),
                "other data or other options");
+  other = options;
+  other.resources.precision = Precision::float32;
+  EXPECT_ERROR(fit(problem(), other, {}, nullptr, at("state.npz", true)),
+               "other data or other options");
   options.resources.threads = 1;
   EXPECT_NO_THROW(fit(problem(), options, {}, nullptr, at("state.npz", true)))
       << "only where it runs";
@@ -158,7 +164,7 @@ TEST_F(CheckpointTest, AnotherModelToStartFromIsRefused) {
   EXPECT_ERROR(resume(&start), "other data or other options");
 }
 
-TEST_F(CheckpointTest, ArraysOfOtherShapesAreRefused) {
+TEST_F(CheckpointTest, WhatIsDamagedIsRefused) {
   Options accelerated;
   accelerated.steps = 5;
   accelerated.outer_tolerance = 0;
@@ -188,17 +194,45 @@ TEST_F(CheckpointTest, ArraysOfOtherShapesAreRefused) {
     };
     io::write_npz(path("state.npz"), whole);
     ASSERT_NO_THROW(resume());
-    for (const std::string& name : names) {
+    const auto expect_refusal = [&](const std::string& name, const io::Value& value,
+                                    const std::string& part) {
       ASSERT_TRUE(whole.contains(name)) << name;
       auto damaged = whole;
+      damaged[name] = value;
+      io::write_npz(path("state.npz"), damaged);
+      EXPECT_ERROR(resume(), part) << name;
+    };
+    const std::string other = "not those of a run of this problem";
+    for (const std::string& name : names) {
       // One row more, whose numbers are those of the last.
       const Matrix& values = arrays.at(name).values;
       Matrix longer(values.rows() + 1, values.cols());
       longer << values, values.bottomRows(1);
-      damaged[name] = longer;
-      io::write_npz(path("state.npz"), damaged);
-      EXPECT_ERROR(resume(), "do not have the sizes of this problem") << name;
+      expect_refusal(name, longer, other);
     }
+    const auto with_number = [&](Index place, double number) {
+      Vector numbers = arrays.at("numbers").values.reshaped();
+      numbers[place] = number;
+      return numbers;
+    };
+    expect_refusal("numbers", with_number(0, std::nan("")), other);  // the best objective
+    if (options.method == Method::class_aware) {
+      expect_refusal("numbers", with_number(5, 5), other);   // right answers of the classifier
+      expect_refusal("numbers", with_number(6, -1), other);  // reliability
+    }
+    for (const double count : {std::nan(""), 1e300, -1.0})  // of metrics that were taken back
+      expect_refusal("numbers", with_number(2, count), "its numbers are damaged");
+    expect_refusal("numbers", Vector(Vector::Zero(2)), "its numbers are damaged");
+    const std::string step = R"({"step": 1, "inner_iterations": 3})";
+    expect_refusal("history", fmt::format("[{0},{0},{0},{0},{0}]", step), other);
+    expect_refusal("history", std::string(R"([{"step": 1e300}])"), "its history is damaged");
+    expect_refusal("history", std::string("[["), "its history is damaged");
+    expect_refusal("fingerprint", Vector(Vector::Constant(16, 1e300)), "no checkpoint");
+    // Distances of other points are no reference for the next step.
+    auto damaged = whole;
+    damaged["distances"] = Matrix(Matrix::Ones(1, 1));
+    io::write_npz(path("state.npz"), damaged);
+    EXPECT_NO_THROW(resume());
   }
 }
 
