@@ -18,5 +18,5 @@ else()
   set(mpi_sources src/base/no_mpi.cpp)
 endif()
 # MPI's header is nobody else's. What else is compiled together does not depend on whether there is MPI.
-list(APPEND mpi_sources src/base/comm.cpp src/base/common_rows.cpp src/base/shard.cpp src/transport/kernel_ranks.cpp)
 set_source_files_properties(${mpi_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+list(APPEND mpi_sources src/base/comm.cpp src/base/common_rows.cpp src/base/shard.cpp src/transport/kernel_ranks.cpp)
