@@ -14,6 +14,7 @@
 #include "remblai/transport.h"
 #include "transport/gradients.h"
 #include "transport/ground_cost.h"
+#include "transport/iterations.h"
 #include "transport/marginal.h"
 
 namespace remblai {
@@ -107,6 +108,13 @@ class Kernel {
   virtual std::unique_ptr<Gradients> gradients(const Hessian& hessian, const Vector& x,
                                                const Vector& residual, const Vector* root) const {
     return gradients_on_processor(*this, hessian, x, residual, root);
+  }
+
+  /// Sinkhorn iterations between two exact sides of these weights, from the column sums K' a on,
+  /// where this kernel keeps vectors; else null. What is returned ends before any other pass.
+  virtual std::unique_ptr<Iterations> iterations(const Vector& /*rows*/, const Vector& /*columns*/,
+                                                 const Vector& /*sums*/) const {
+    return nullptr;
   }
 
   /// log2 of how far scalings of rows and columns may go before `rescale` is needed again.

@@ -23,6 +23,32 @@ bool in_range(const Vector& factors, const Marginal& side, double safe_log2) {
 Scaling::Scaling(Kernel& kernel, const Marginal& rows, const Marginal& columns)
     : kernel_(kernel), rows_(rows), columns_(columns), u_(rows.size()), a_(rows.size()) {}
 
+void Scaling::come_home() const {
+  if (!away_) return;
+  away_->take(a_, b_, sums_);
+  away_.reset();
+}
+
+const Vector& Scaling::a() const {
+  come_home();
+  return a_;
+}
+
+const Vector& Scaling::b() const {
+  come_home();
+  return b_;
+}
+
+Vector Scaling::column_sums() const {
+  come_home();
+  return b_.cwiseProduct(sums_);
+}
+
+Scaling::Point Scaling::point() const {
+  come_home();
+  return {u_, v_, a_, b_, sums_};
+}
+
 void Scaling::start(double lambda, const Vector& g) {
   lambda_ = lambda;
   v_ = g * (std::numbers::log2e / lambda);
@@ -32,6 +58,7 @@ void Scaling::start(double lambda, const Vector& g) {
 // K for the potentials v alone. A column whose sum is too small for its factor gets its potential
 // from a log-sum of its own, and K is made once more.
 void Scaling::rebuild() {
+  away_.reset();
   b_ = Vector::Ones(columns_.size());
   for (int attempt = 0; attempt < 20; ++attempt) {
     sums_ = kernel_.rescale(lambda_, v_, u_, RowRule::meet(rows_, lambda_, u_, a_));
@@ -53,7 +80,7 @@ bool Scaling::rows_out_of_reach() const {
 }
 
 bool Scaling::finite() const {
-  return rows_.shard().all(a_.allFinite());
+  return rows_.shard().all(away_ ? seen_.in_range : a_.allFinite());
 }
 
 // A relaxed column may vanish beside the others however good its potential is, so it is rescued
@@ -105,7 +132,16 @@ double Scaling::balance() {
   return t;
 }
 
-void Scaling::sinkhorn() {
+void Scaling::sinkhorn(bool more) {
+  if (!away_ && rows_.is_exact() && columns_.is_exact())
+    away_ = kernel_.iterations(rows_.weights(), columns_.weights(), sums_);
+  if (away_) {
+    seen_ = away_->step(more);
+    if (seen_.in_range) return;
+    v_ = columns();
+    rebuild();
+    return;
+  }
   b_ = next_factors();
   if (!in_range(b_, columns_, kernel_.safe_log2())) {
     v_ = columns();
@@ -117,10 +153,12 @@ void Scaling::sinkhorn() {
 }
 
 double Scaling::error() const {
+  if (away_) return seen_.error;
   return columns_.error(column_sums(), columns_.is_exact() ? Vector() : g(), lambda_);
 }
 
 double Scaling::move(const Vector& change) {
+  come_home();
   const Vector f_before = rows_.is_exact() ? Vector() : f();
   const Vector g_before = columns_.is_exact() ? Vector() : g();
   const Vector a_before = a_;
@@ -135,6 +173,7 @@ double Scaling::move(const Vector& change) {
 }
 
 void Scaling::restore(Point point) {
+  away_.reset();
   u_ = std::move(point.u);
   v_ = std::move(point.v);
   a_ = std::move(point.a);
@@ -143,6 +182,7 @@ void Scaling::restore(Point point) {
 }
 
 void Scaling::keep_in_range() {
+  come_home();
   // The largest entry of a row of K is about 1, so a is about the weight of its row.
   const bool rows = in_range(a_.cwiseQuotient(rows_.weights()), rows_, kernel_.safe_log2());
   if (rows_.shard().all(rows) && in_range(b_, columns_, kernel_.safe_log2())) return;
@@ -151,14 +191,17 @@ void Scaling::keep_in_range() {
 }
 
 Vector Scaling::columns() const {
+  come_home();
   return v_.array() + b_.array().log2();
 }
 
 Vector Scaling::next_columns() const {
+  come_home();
   return v_.array() + next_factors().array().log2();
 }
 
 void Scaling::set_columns(const Vector& potentials) {
+  away_.reset();
   b_ = (potentials - v_).unaryExpr([](double x) { return std::exp2(x); });
   if (in_range(b_, columns_, kernel_.safe_log2())) {
     pass();
@@ -169,6 +212,7 @@ void Scaling::set_columns(const Vector& potentials) {
 }
 
 Vector Scaling::f() const {
+  come_home();
   return (u_ + log2_of(a_)) * (lambda_ * std::numbers::ln2);
 }
 

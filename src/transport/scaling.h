@@ -18,8 +18,9 @@ class Scaling {
   /// The L1 error of the columns; the rows are met to rounding.
   double error() const;
 
-  /// One Sinkhorn iteration in one pass: meets the columns, then the rows again.
-  void sinkhorn();
+  /// One Sinkhorn iteration in one pass: meets the columns, then the rows again. With `more`, which
+  /// says that others will follow, the next may be under way already.
+  void sinkhorn(bool more = false);
 
   /// ln b moves by `change`, and the rows are met again. Returns what the dual gained, in units of
   /// lambda.
@@ -29,7 +30,7 @@ class Scaling {
   struct Point {
     Vector u, v, a, b, sums;
   };
-  Point point() const { return {u_, v_, a_, b_, sums_}; }
+  Point point() const;
   void restore(Point point);
 
   /// Absorbs a and b into K when their range asks for it.
@@ -48,14 +49,15 @@ class Scaling {
 
   double lambda() const { return lambda_; }
   Index column_count() const { return columns_.size(); }
-  const Vector& a() const { return a_; }
+  const Vector& a() const;
   bool finite() const;  ///< all of a
-  const Vector& b() const { return b_; }
-  Vector column_sums() const { return b_.cwiseProduct(sums_); }  ///< of the plan
+  const Vector& b() const;
+  Vector column_sums() const;  ///< of the plan
   Vector wanted_columns() const;
   Vector wanted_rows() const;
 
  private:
+  void come_home() const;
   Vector next_factors() const;
   double pass();
   double balance();
@@ -68,8 +70,11 @@ class Scaling {
   const Marginal& columns_;
   double lambda_ = 0;
   Vector u_, v_;  // potentials in K, base 2 and in units of lambda
-  Vector a_, b_;
-  Vector sums_;  // K' a
+  // Where iterations are under way, these vectors are theirs until `come_home`.
+  mutable std::unique_ptr<Iterations> away_;
+  Iterations::Seen seen_;  // of the last of them
+  mutable Vector a_, b_;
+  mutable Vector sums_;  // K' a
 };
 
 }  // namespace remblai

@@ -137,7 +137,7 @@ bool Solve::reach(double tolerance) {
       ++in_vain;
       if (scaling_.error() <= tolerance || !within_budget()) continue;
     }
-    scaling_.sinkhorn();
+    scaling_.sinkhorn(options_.solver == SolverChoice::sinkhorn);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "remblai/devices.h"
@@ -170,6 +171,69 @@ TEST_P(EveryKernel, GradientsAreThoseOfItsHessian) {
 }
 
 // Long passes ask whether to go on; stored ones are over before anybody would wait.
+// One look after another, and two under way at a time: factors and sums belong together, and they
+// are those of the iteration whatever kernel makes it.
+TEST_P(EveryKernel, IterationsMeetColumnsAndRowsInTurn) {
+  const auto k = kernel();
+  k->use(cost);
+  const Vector p = test::random_weights(70, 4), q = test::random_weights(50, 5);
+  const Marginal rows = Marginal::exact(p);
+  Vector u(70), a(70);
+  const Vector first = k->rescale(lambda, Vector::Zero(50), u, RowRule::meet(rows, lambda, u, a));
+  const Matrix matrix = k->matrix();
+  for (const bool more : {false, true}) {
+    const auto iterations = k->iterations(p, q, first);
+    const bool keeps_vectors = GetParam().device != Device::cpu && GetParam().memory > 1e-3;
+    ASSERT_EQ(iterations != nullptr, keeps_vectors);
+    if (!iterations) return;
+    k->reset_counts();
+    Vector b, sums = first;
+    for (int step = 0; step < 5; ++step) {
+      const Iterations::Seen seen = iterations->step(more);
+      EXPECT_TRUE(seen.in_range);
+      b = q.cwiseQuotient(sums);
+      a = p.cwiseQuotient(matrix * b);
+      sums = matrix.transpose() * a;
+      EXPECT_NEAR(seen.error, (b.cwiseProduct(sums) - q).lpNorm<1>(), 10 * GetParam().error);
+    }
+    const int made = k->counts().fused;
+    EXPECT_EQ(made, more ? 6 : 5);
+    if (more) {
+      b = q.cwiseQuotient(sums);
+      a = p.cwiseQuotient(matrix * b);
+      sums = matrix.transpose() * a;
+    }
+    Vector found_a, found_b, found_sums;
+    iterations->take(found_a, found_b, found_sums);
+    const double allowed = 20 * GetParam().error;
+    EXPECT_LE(test::difference(found_a, a), allowed * a.maxCoeff());
+    EXPECT_LE(test::difference(found_b, b), allowed * b.maxCoeff());
+    EXPECT_LE(test::difference(found_sums, sums), allowed * sums.maxCoeff());
+  }
+}
+
+// Factors that no iteration may go on with are told.
+TEST_P(EveryKernel, IterationsSeeWhatIsOutOfRange) {
+  const auto k = kernel();
+  k->use(cost);
+  const Vector p = test::random_weights(70, 4), q = test::random_weights(50, 5);
+  const Marginal rows = Marginal::exact(p);
+  Vector u(70), a(70);
+  Vector sums = k->rescale(lambda, Vector::Zero(50), u, RowRule::meet(rows, lambda, u, a));
+  const auto in_range = [&](double factor) {
+    Vector changed = sums;
+    changed[7] *= factor;
+    const auto iterations = k->iterations(p, q, changed);
+    return !iterations || iterations->step(false).in_range;
+  };
+  const double far = std::exp2(k->safe_log2() + 20);
+  EXPECT_TRUE(in_range(1));
+  if (!k->iterations(p, q, sums)) return;
+  EXPECT_FALSE(in_range(far));
+  EXPECT_FALSE(in_range(1 / far));
+  EXPECT_FALSE(in_range(std::numeric_limits<double>::quiet_NaN()));
+}
+
 TEST_P(EveryKernel, LongPassesCanBeStopped) {
   const auto k = kernel();
   k->use(cost);

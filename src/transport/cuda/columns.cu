@@ -8,22 +8,25 @@
 namespace remblai::cuda {
 namespace {
 
-constexpr int finish_columns = 32, finish_slices = 16;
+// Few threads, so that they find room beside a sweep that has begun already.
+constexpr int finish_columns = 32, finish_slices = 4;
 
 // The sums of the columns from those of the groups, which a few threads share, and what the rule
 // keeps of each row.
+template <class Sum>
 __global__ void __launch_bounds__(finish_columns* finish_slices)
-    finish_sums(const double* partial, int groups, std::int64_t stride, std::int64_t columns,
+    finish_sums(const Sum* partial, int groups, std::int64_t stride, std::int64_t columns,
                 double* sums, bool add, RowWork work, const double* products, std::int64_t rows) {
   __shared__ double slices[finish_slices][finish_columns];
-  wait_for_last_kernel();
   let_next_kernel_begin();
+  wait_for_last_kernel();
   const int slice = threadIdx.x / finish_columns, place = threadIdx.x % finish_columns;
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * finish_columns + place;
   double part = 0;
   if (j < columns)
 #pragma unroll 8
-    for (int g = slice; g < groups; g += finish_slices) part += partial[g * stride + j];
+    for (int g = slice; g < groups; g += finish_slices)
+      part += static_cast<double>(partial[g * stride + j]);
   slices[slice][place] = part;
   __syncthreads();
   if (slice == 0 && j < columns) {
@@ -91,7 +94,7 @@ __global__ void __launch_bounds__(adding_threads)
 }  // namespace
 
 template <class T>
-void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows) {
+void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows, bool narrow) {
   const std::int64_t count = std::max(call.tile.columns, rows);
   cudaLaunchConfig_t launch = {};
   cudaLaunchAttribute attribute = overlapping();
@@ -100,9 +103,15 @@ void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows) {
   launch.stream = call.stream;
   launch.attrs = &attribute;
   launch.numAttrs = call.room.clusters ? 1 : 0;
-  cudaLaunchKernelEx(&launch, finish_sums, static_cast<const double*>(call.room.partial),
-                     static_cast<int>(groups), call.tile.stride, call.tile.columns, call.sums,
-                     call.add, call.work, static_cast<const double*>(call.room.products), rows);
+  const auto run = [&](auto kernel, const auto* partial) {
+    cudaLaunchKernelEx(&launch, kernel, partial, static_cast<int>(groups), call.tile.stride,
+                       call.tile.columns, call.sums, call.add, call.work,
+                       static_cast<const double*>(call.room.products), rows);
+  };
+  if (narrow)
+    run(finish_sums<float>, reinterpret_cast<const float*>(call.room.partial));
+  else
+    run(finish_sums<double>, static_cast<const double*>(call.room.partial));
 }
 
 template <class T>
@@ -125,12 +134,12 @@ void run_second_pass(const Call<T>& call) {
   const std::int64_t rows_a_part = (tile.rows + parts - 1) / parts;
   add_rows<T><<<dim3(grid(wide), grid(parts)), adding_threads, 0, call.stream>>>(
       tile, room.factors, call.work.squares, rows_a_part, room.partial);
-  finish(call, parts, 0);
+  finish(call, parts, 0, false);
 }
 
-#define REMBLAI_FOR(T)                                                 \
-  template void finish<T>(const Call<T>&, std::int64_t, std::int64_t); \
-  template void multiply<T>(const Call<T>&);                           \
+#define REMBLAI_FOR(T)                                                       \
+  template void finish<T>(const Call<T>&, std::int64_t, std::int64_t, bool); \
+  template void multiply<T>(const Call<T>&);                                 \
   template void run_second_pass<T>(const Call<T>&);
 REMBLAI_FOR(float)
 REMBLAI_FOR(double)

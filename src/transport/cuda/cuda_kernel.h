@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "transport/cuda/channel.h"
 #include "transport/cuda/entries.h"
 #include "transport/cuda/gradients_cuda.h"
+#include "transport/cuda/iterations_cuda.h"
 #include "transport/cuda/runtime.h"
 #include "transport/cuda/storage.h"
 #include "transport/cuda/sweep.h"
@@ -37,6 +39,8 @@ class CudaKernel final : public Kernel {
   Vector precondition(const Vector& y) const override { return y; }
   std::unique_ptr<Gradients> gradients(const Hessian& hessian, const Vector& x,
                                        const Vector& residual, const Vector*) const override;
+  std::unique_ptr<Iterations> iterations(const Vector& rows, const Vector& columns,
+                                         const Vector& sums) const override;
   double safe_log2() const override { return is_double ? 300 : 20; }
   double rounding() const override { return is_double ? 1e-11 : 1e-5; }
   bool long_passes() const override { return !storage_->stored(); }
@@ -69,7 +73,14 @@ class CudaKernel final : public Kernel {
             gpu_,
             processors_,
             shared_memory_,
-            clusters_};
+            clusters_,
+            false};
+  }
+  // For a sweep over the whole of a matrix that is there.
+  SweepRoom settled_room() const {
+    SweepRoom all = room(0);
+    all.settled = std::exchange(settled_, true);
+    return all;
   }
   void set_exponents(double lambda, const Vector& columns, double largest_row);
   void keep(const Vector& values, Kept& kept) const;
@@ -82,7 +93,7 @@ class CudaKernel final : public Kernel {
   }
   Vector fetched(const Buffer<double>& from, Index count) const;
   Vector fetched_sums(const RowRule& rule) const;
-  Tile<float> rounded(const Hessian& hessian, const Vector& root) const;
+  Tile<float> rounded(const Hessian& hessian, const Vector& root, bool& scaled) const;
 
   int gpu_;
   int processors_ = 1, shared_memory_ = 0;
@@ -92,9 +103,11 @@ class CudaKernel final : public Kernel {
   mutable Channel channel_;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<Storage<T>> storage_;
-  double scale_ = 0;    // log2(e)/lambda, for entries in their unit
-  double largest_ = 0;  // bound of the terms of an exponent
-  mutable Kept weights_, shifts_;
+  double scale_ = 0;                  // log2(e)/lambda, for entries in their unit
+  double largest_ = 0;                // bound of the terms of an exponent
+  mutable bool has_rounded_ = false;  // K itself, in float
+  mutable bool settled_ = false;      // both matrices were there before the last sweep
+  mutable Kept weights_, shifts_, column_weights_;
   mutable Buffer<double> row_shift_, column_shift_;
   mutable Buffer<double> x_, sums_, partial_, out_, products_, factors_;
   mutable GradientBuffers gradients_;

@@ -125,15 +125,16 @@ __global__ void add_parts(const double* partial, int parts, std::int64_t rows, d
   products[i] = total;
 }
 
-// left_i K_ij right_j, in float.
+// left_i K_ij right_j, in float; K_ij where there are no factors.
 __global__ void scale_rows(Tile<double> tile, const double* left, const double* right,
                            Tile<float> to) {
   const std::int64_t i = blockIdx.x;
-  const double factor = left[i];
+  const double factor = left ? left[i] : 1;
   for (std::int64_t j = threadIdx.x; j < to.stride; j += blockDim.x)
     to.kernel[i * to.stride + j] =
-        j < tile.columns ? static_cast<float>(factor * tile.kernel[i * tile.stride + j] * right[j])
-                         : 0.0F;
+        j < tile.columns
+            ? static_cast<float>(factor * tile.kernel[i * tile.stride + j] * (right ? right[j] : 1))
+            : 0.0F;
 }
 
 template <class T>

@@ -25,7 +25,7 @@ void exponentials(const Tile<T>& tile, const Exponents& exponents, const double*
                   double* products, double* costs, double* partial, int processors, Stream stream);
 std::int64_t partial_products(std::int64_t rows);
 
-/// to_ij = left_i K_ij right_j, for numbers that float holds.
+/// to_ij = left_i K_ij right_j, for numbers that float holds, or K_ij where both are null.
 void round(const Tile<double>& tile, const double* left, const double* right, const Tile<float>& to,
            Stream stream);
 

@@ -7,11 +7,12 @@
 namespace remblai::cuda {
 
 CudaGradients::CudaGradients(Channel& channel, GradientBuffers& buffers, double* scaled,
-                             double* product, cudaStream_t stream,
+                             double* product, cudaStream_t stream, bool overlap,
                              std::function<void(Ask)> multiply)
     : channel_(channel), buffers_(buffers), stream_(stream), multiply_(std::move(multiply)) {
   room_.scaled = scaled;
   room_.product = product;
+  room_.overlap = overlap;
   check(cudaGetDevice(&gpu_), "its number");
 }
 
@@ -53,19 +54,22 @@ void CudaGradients::start(const Vector* diagonal, const Vector& right, const Vec
   find_jacobi(room_, room_.product, jacobi, stream_);
 }
 
-// Waits for the numbers of the last call without asking the driver for them: its answer takes
-// longer than a pass over a small matrix. It is asked now and then whether the GPU still works.
-Gradients::Residual CudaGradients::told() {
-  const volatile double* told = room_.told;
-  for (std::int64_t look = 1; told[3] != call_; ++look) {
+// The driver is not asked for the numbers: its answer takes longer than a pass over a small matrix.
+// It is asked now and then whether the GPU still works.
+void wait_for(const volatile double* told, double call, cudaStream_t stream) {
+  for (std::int64_t look = 1; told[3] != call; ++look) {
     if (look % 65536 != 0) continue;
-    const cudaError_t status = cudaStreamQuery(stream_);
+    const cudaError_t status = cudaStreamQuery(stream);
     if (status == cudaErrorNotReady) continue;
     check(status, "a pass over the matrix");
-    if (told[3] != call_) check(cudaErrorUnknown, "a pass over the matrix");
+    if (told[3] != call) check(cudaErrorUnknown, "a pass over the matrix");
   }
   std::atomic_thread_fence(std::memory_order_acquire);
-  return {told[1], told[2]};
+}
+
+Gradients::Residual CudaGradients::told() {
+  wait_for(room_.told, call_, stream_);
+  return {room_.told[1], room_.told[2]};
 }
 
 Gradients::Residual CudaGradients::begin() {

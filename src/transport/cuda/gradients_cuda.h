@@ -30,7 +30,7 @@ class CudaGradients final : public Gradients {
 
   /// `multiply` asks for it, to be left at `product`; see GradientRoom.
   CudaGradients(Channel& channel, GradientBuffers& buffers, double* scaled, double* product,
-                cudaStream_t stream, std::function<void(Ask)> multiply);
+                cudaStream_t stream, bool overlap, std::function<void(Ask)> multiply);
 
   /// `diagonal` is null where H has the null vector 1: then it follows from S.
   void start(const Vector* diagonal, const Vector& right, const Vector& x, const Vector& residual);
@@ -50,5 +50,8 @@ class CudaGradients final : public Gradients {
   double call_ = 0;  // number of the last one
   std::function<void(Ask)> multiply_;
 };
+
+/// Waits until a GPU has told numbers with the number of this call behind them (`vectors.h`).
+void wait_for(const volatile double* told, double call, cudaStream_t stream);
 
 }  // namespace remblai::cuda

@@ -62,8 +62,8 @@ template <class T>
 template <class Body>
 void CudaKernel<T>::for_buffers(Body&& body) const {
   for (Buffer<double>* buffer :
-       {&weights_.there, &shifts_.there, &row_shift_, &column_shift_, &x_, &sums_, &partial_, &out_,
-        &products_, &factors_, &gradients_.vectors})
+       {&weights_.there, &shifts_.there, &column_weights_.there, &row_shift_, &column_shift_, &x_,
+        &sums_, &partial_, &out_, &products_, &factors_, &gradients_.vectors})
     body(*buffer);
   body(gradients_.ticket);
 }
@@ -76,15 +76,20 @@ void CudaKernel<T>::use(const GroundCost& cost) {
   double held = 0;
   for_buffers([&](const auto& buffer) { held += static_cast<double>(buffer.bytes()); });
   storage_->use(
-      cost, static_cast<double>(partial + 3 * columns + 7 * rows + GradientBuffers::size(columns)),
+      cost, static_cast<double>(partial + 4 * columns + 7 * rows + GradientBuffers::size(columns)),
       held, stream_);
-  for (Buffer<double>* buffer :
-       {&row_shift_, &weights_.there, &shifts_.there, &out_, &products_, &factors_})
+  for (Buffer<double>* buffer : {&row_shift_, &weights_.there, &shifts_.there, &out_, &products_})
     buffer->resize(rows);
-  for (Buffer<double>* buffer : {&column_shift_, &x_, &sums_}) buffer->resize(storage_->stride());
+  factors_.resize(std::max<std::int64_t>(rows, gradient_partials()));
+  for (Buffer<double>* buffer : {&column_shift_, &x_, &sums_, &column_weights_.there})
+    buffer->resize(storage_->stride());
   partial_.resize(partial);
+  gradients_.vectors.resize(GradientBuffers::size(cost.columns()));
+  gradients_.ticket.resize(1);
+  gradients_.told.resized(8);
   weights_.here.resize(0);
   shifts_.here.resize(0);
+  column_weights_.here.resize(0);
   check(cudaStreamSynchronize(stream_), "the costs");
   check(cudaGetLastError(), "the costs");
 }
@@ -93,14 +98,17 @@ void CudaKernel<T>::use(const GroundCost& cost) {
 // rows.
 template <class T>
 void CudaKernel<T>::make_kernel_rows(Index first, Index count, double* costs) const {
+  settled_ = false;
   const Exponents exponents{column_shift_.data(), row_shift_.data() + first, scale_, largest_};
   exponentials<T>(storage_->tile(first, count), exponents, x_.data(), products_.data() + first,
                   costs, partial_.data(), processors_, stream_);
 }
 
-// Exponents of the columns; those of the rows are within `largest_row`, or follow from them.
+// Exponents of the columns of a new K; those of the rows are within `largest_row`, or follow from
+// them.
 template <class T>
 void CudaKernel<T>::set_exponents(double lambda, const Vector& columns, double largest_row) {
+  has_rounded_ = false;
   scale_ = std::numbers::log2e / lambda * storage_->unit();
   // Entries are less than 2 in their unit.
   largest_ = 2 * (columns.cwiseAbs().maxCoeff() + 2 * scale_) + largest_row;
@@ -143,7 +151,7 @@ void CudaKernel<T>::sweep(Index first, Index count, RowWork work, bool just_made
   if (just_made)
     add_up<T>(tile, work, room(first), sums_.data(), first > 0, stream_);
   else
-    cuda::sweep<T>(tile, x_.data(), work, room(first), sums_.data(), first > 0, stream_);
+    cuda::sweep<T>(tile, x_.data(), work, settled_room(), sums_.data(), false, stream_);
 }
 
 // One sweep over all rows.

@@ -1,4 +1,5 @@
 // Products with the kernel on a GPU, and the vectors of Newton steps there.
+#include <cmath>
 #include <utility>
 
 #include "transport/cuda/cuda_kernel.h"
@@ -32,16 +33,27 @@ Vector CudaKernel<T>::squares_transpose_times(const Vector& w) const {
   return fetched(sums_, n());
 }
 
-// M = diag(sqrt(weights)) K diag(b / root) in float, where there is room for it: its entries are
-// within 1, whatever the scalings are.
+// K in float, where there is room for it. While the factors around it are moderate, what float
+// takes for 0 is nothing beside a double, and the same copy serves until K is made anew. Else it is
+// `scaled`: M = diag(sqrt(weights)) K diag(b / root), whose entries are within 1, whatever the
+// factors are.
 template <class T>
-Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root) const {
+Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root, bool& scaled) const {
   if constexpr (is_double) {
     const Tile<float> to = storage_->rounded();
     if (!to.kernel || !(root.minCoeff() > 0)) return {};
-    keep(hessian.weights.cwiseSqrt(), weights_);
-    send(hessian.b.cwiseQuotient(root), x_);
-    round(storage_->tile(0, m()), weights_.there.data(), x_.data(), to, stream_);
+    const Vector right = hessian.b.cwiseQuotient(root);
+    scaled = !(std::sqrt(hessian.weights.maxCoeff()) * right.maxCoeff() < 0x1p60);
+    if (scaled) {
+      keep(hessian.weights.cwiseSqrt(), weights_);
+      send(right, x_);
+      settled_ = false;
+      round(storage_->tile(0, m()), weights_.there.data(), x_.data(), to, stream_);
+    } else if (!has_rounded_) {
+      settled_ = false;
+      round(storage_->tile(0, m()), nullptr, nullptr, to, stream_);
+    }
+    has_rounded_ = !scaled;
     return to;
   } else {
     return storage_->tile(0, m());
@@ -51,8 +63,8 @@ Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root) c
 // Between two exact sides H is a Laplacian: the row sums of a matrix of entries of 0 or more on the
 // diagonal, less that matrix. Entries may be rounded to float then without harm, as long as the
 // diagonal has their own sums and these are made in double: no eigenvalue changes by more than a
-// few millionths of itself. So a kernel in double is read as M in float, with H = diag(root)
-// (diag(M'M root / root) - M'M) diag(root), and one in float as it is.
+// few millionths of itself. So a kernel in double is read in float, where it is scaled as M with
+// H = diag(root) (diag(M'M root / root) - M'M) diag(root).
 template <class T>
 std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, const Vector& x,
                                                     const Vector& residual, const Vector*) const {
@@ -60,9 +72,9 @@ std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, cons
   const Vector root = hessian.diagonal.cwiseSqrt();
   const bool laplacian =
       hessian.singular && storage_->stored() && n() <= most_columns_in_double(room(0));
-  const Tile<float> narrow = laplacian ? rounded(hessian, root) : Tile<float>();
+  bool scaled = false;  // by weights and b
+  const Tile<float> narrow = laplacian ? rounded(hessian, root, scaled) : Tile<float>();
   const bool narrowed = narrow.kernel != nullptr;
-  const bool scaled = narrowed && is_double;  // by weights and b
   const RowWork weighed = row_work(RowWork::weigh, scaled ? nullptr : &hessian.weights);
   const auto multiply = [=, this](CudaGradients::Ask ask) {
     const OnGpu there(gpu_);
@@ -75,13 +87,42 @@ std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, cons
     }
     if (!narrowed)
       sweep_all(work);
-    else if (!sweep_in_double(narrow, x_.data(), work, room(0), sums_.data(), stream_))
+    else if (!sweep_in_double(narrow, x_.data(), work, settled_room(), sums_.data(), stream_))
       check(cudaErrorLaunchOutOfResources, "a product with a rounded matrix");
   };
   auto vectors = std::make_unique<CudaGradients>(channel_, gradients_, x_.data(), sums_.data(),
-                                                 stream_, multiply);
+                                                 stream_, clusters_, multiply);
   vectors->start(narrowed ? nullptr : &hessian.diagonal, scaled ? root : hessian.b, x, residual);
   return vectors;
+}
+
+// Where a pass makes the rows anew, it takes so long that it does not matter where the vectors are.
+template <class T>
+std::unique_ptr<Iterations> CudaKernel<T>::iterations(const Vector& rows, const Vector& columns,
+                                                      const Vector& sums) const {
+  if (!storage_->stored()) return nullptr;
+  const OnGpu scope(gpu_);
+  RowWork work = row_work(RowWork::meet_exact, &rows);
+  keep(columns, column_weights_);
+  send(sums, sums_);
+  check(cudaMemsetAsync(gradients_.ticket.data(), 0, sizeof(unsigned), stream_), "a zero");
+  IterationRoom room;
+  room.rows = m();
+  room.columns = n();
+  room.row_weights = work.weights;
+  room.column_weights = column_weights_.there.data();
+  room.a = out_.data();
+  room.b = x_.data();
+  room.sums = sums_.data();
+  room.safe = std::exp2(safe_log2());
+  room.partial = factors_.data();
+  room.ticket = gradients_.ticket.data();
+  room.overlap = clusters_;
+  return std::make_unique<CudaIterations>(channel_, room, gradients_.told.resized(8), stream_,
+                                          [work, this] {
+                                            ++counts_.fused;
+                                            sweep_all(work);
+                                          });
 }
 
 // The costs are where the passes need them: dense ones as entries, others as their factors.
@@ -147,14 +188,16 @@ Matrix CudaKernel<T>::matrix() const {
   return out;
 }
 
-#define REMBLAI_FOR(T)                                                         \
-  template Vector CudaKernel<T>::times(const Vector&) const;                   \
-  template Vector CudaKernel<T>::transpose_times(const Vector&) const;         \
-  template Matrix CudaKernel<T>::times(const Matrix&) const;                   \
-  template Matrix CudaKernel<T>::matrix() const;                               \
-  template double CudaKernel<T>::between(const Vector&, const Vector&) const;  \
-  template Vector CudaKernel<T>::squares_transpose_times(const Vector&) const; \
-  template std::unique_ptr<Gradients> CudaKernel<T>::gradients(                \
+#define REMBLAI_FOR(T)                                                                         \
+  template Vector CudaKernel<T>::times(const Vector&) const;                                   \
+  template Vector CudaKernel<T>::transpose_times(const Vector&) const;                         \
+  template Matrix CudaKernel<T>::times(const Matrix&) const;                                   \
+  template Matrix CudaKernel<T>::matrix() const;                                               \
+  template double CudaKernel<T>::between(const Vector&, const Vector&) const;                  \
+  template Vector CudaKernel<T>::squares_transpose_times(const Vector&) const;                 \
+  template std::unique_ptr<Iterations> CudaKernel<T>::iterations(const Vector&, const Vector&, \
+                                                                 const Vector&) const;         \
+  template std::unique_ptr<Gradients> CudaKernel<T>::gradients(                                \
       const Hessian&, const Vector&, const Vector&, const Vector*) const;
 REMBLAI_FOR(float)
 REMBLAI_FOR(double)

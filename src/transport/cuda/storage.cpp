@@ -83,6 +83,7 @@ void Storage<T>::use(const GroundCost& cost, double beside, double held, cudaStr
                           static_cast<std::size_t>(tile_rows_), stream),
         "zeros beyond the last column");
   kernel_.resize(tile_rows_ * stride_);
+  rounded();  // takes its memory
   unit_ = 1;
   if (!cost.is_dense()) {
     const Index k = cost.u().cols();

@@ -34,6 +34,7 @@ struct SweepRoom {
   int shared_memory = 0;  ///< bytes that a block may have
   bool clusters = false;  ///< of thread blocks, which wide rows are split over; such a GPU also
                           ///< starts a kernel while the last one ends
+  bool settled = false;   ///< the matrix was there before the last sweep
 };
 
 /// Whether the current GPU, and the code that was compiled for it, know clusters.

@@ -1,6 +1,7 @@
 // What the kernels of a sweep share: the rule of a row, and the arguments of a call.
 #pragma once
 
+#include "transport/cuda/overlap.cuh"
 #include "transport/cuda/sweep.h"
 
 namespace remblai::cuda {
@@ -57,9 +58,9 @@ struct Call {
 };
 
 /// Adds up the partial sums of so many groups of rows, in their order. With `rows` what the rule
-/// keeps of these is made too.
+/// keeps of these is made too. `narrow` sums are floats.
 template <class T>
-void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows);
+void finish(const Call<T>& call, std::int64_t groups, std::int64_t rows, bool narrow);
 
 /// Products by one reading of the matrix, for rows that are too wide to be kept.
 template <class T>
@@ -71,28 +72,6 @@ void run_second_pass(const Call<T>& call);
 
 inline unsigned grid(std::int64_t count) {
   return static_cast<unsigned>(count);
-}
-
-// A kernel that may be launched while the last one ends must not touch memory before this.
-inline __device__ void wait_for_last_kernel() {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-
-// From here on the next kernel may be launched. It waits for the end of this one by itself.
-inline __device__ void let_next_kernel_begin() {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-// Says that a kernel waits for the last one by itself, so that its start costs no time.
-inline cudaLaunchAttribute overlapping() {
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  return attribute;
 }
 
 }  // namespace remblai::cuda

@@ -4,6 +4,7 @@
 #include "transport/cuda/vectors.h"
 
 #include "transport/cuda/block_sum.cuh"
+#include "transport/cuda/overlap.cuh"
 
 namespace remblai::cuda {
 namespace {
@@ -13,6 +14,19 @@ constexpr int most_blocks = 128;
 unsigned blocks_for(std::int64_t size) {
   const std::int64_t blocks = (size + threads - 1) / threads;
   return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
+}
+
+template <class Room, class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), unsigned blocks, const Room& room, Stream stream,
+            Arguments... arguments) {
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = overlapping();
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = room.overlap ? 1 : 0;
+  cudaLaunchKernelEx(&config, kernel, room, arguments...);
 }
 
 template <class Body>
@@ -25,7 +39,8 @@ __device__ void for_entries(std::int64_t size, Body&& body) {
 
 // The sums of both values over all threads of all blocks, in the first thread of the block that is
 // the last to have its own. True in that thread.
-__device__ bool add_up(double& first, double& second, const GradientRoom& room) {
+template <class Room>
+__device__ bool add_up(double& first, double& second, const Room& room) {
   __shared__ double parts[2][warps], totals[2];
   __shared__ bool last;
   first = block_sum(first, parts[0]);
@@ -55,6 +70,16 @@ __device__ bool add_up(double& first, double& second, const GradientRoom& room) 
   return true;
 }
 
+// Three numbers for the processor, and behind them the number of the call.
+__device__ void tell(volatile double* told, double first, double second, double third,
+                     double call) {
+  told[0] = first;
+  told[1] = second;
+  told[2] = third;
+  __threadfence_system();
+  told[3] = call;
+}
+
 __global__ void __launch_bounds__(threads) diagonal_of(GradientRoom room, double* diagonal) {
   for_entries(room.size, [&](std::int64_t j) { diagonal[j] = room.right[j] * room.product[j]; });
 }
@@ -68,6 +93,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 __global__ void __launch_bounds__(threads) multiply_direction(GradientRoom room) {
+  let_next_kernel_begin();
+  wait_for_last_kernel();
   double curvature = 0, none = 0;
   for_entries(room.size, [&](std::int64_t j) {
     const double d = room.direction[j];
@@ -80,6 +107,8 @@ __global__ void __launch_bounds__(threads) multiply_direction(GradientRoom room)
 
 __global__ void __launch_bounds__(threads)
     advance(GradientRoom room, double before, bool begin, double call) {
+  let_next_kernel_begin();
+  wait_for_last_kernel();
   const double curvature = begin ? 0 : room.numbers[0];
   const double length = curvature > 0 ? before / curvature : 0;
   double rho = 0, norm = 0;
@@ -101,21 +130,40 @@ __global__ void __launch_bounds__(threads)
   });
   if (!add_up(rho, norm, room)) return;
   room.numbers[1] = rho;
-  volatile double* told = room.told;
-  told[0] = curvature;
-  told[1] = rho;
-  told[2] = norm;
-  __threadfence_system();
-  told[3] = call;
+  tell(room.told, curvature, rho, norm, call);
 }
 
 __global__ void __launch_bounds__(threads) turn(GradientRoom room, double before) {
+  let_next_kernel_begin();
+  wait_for_last_kernel();
   const double share = room.numbers[1] / before;
   for_entries(room.size, [&](std::int64_t j) {
     const double d = room.z[j] + share * room.direction[j];
     room.direction[j] = d;
     room.scaled[j] = room.right[j] * d;
   });
+}
+
+__global__ void __launch_bounds__(threads) divide(IterationRoom room) {
+  let_next_kernel_begin();
+  wait_for_last_kernel();
+  for_entries(room.columns,
+              [&](std::int64_t j) { room.b[j] = room.column_weights[j] / room.sums[j]; });
+}
+
+__global__ void __launch_bounds__(threads) look(IterationRoom room, double* told, double call) {
+  let_next_kernel_begin();
+  wait_for_last_kernel();
+  double error = 0, outside = 0;
+  const auto check = [&](double factor) {  // NaN is nowhere
+    outside += factor < room.safe && factor * room.safe > 1 ? 0 : 1;
+  };
+  for_entries(room.columns, [&](std::int64_t j) {
+    error += fabs(room.b[j] * room.sums[j] - room.column_weights[j]);
+    check(room.b[j]);
+  });
+  for_entries(room.rows, [&](std::int64_t i) { check(room.a[i] / room.row_weights[i]); });
+  if (add_up(error, outside, room)) tell(told, error, outside, 0, call);
 }
 
 }  // namespace
@@ -133,14 +181,23 @@ void find_jacobi(const GradientRoom& room, const double* squares, double* jacobi
 }
 
 void begin_gradients(const GradientRoom& room, double call, Stream stream) {
-  advance<<<blocks_for(room.size), threads, 0, stream>>>(room, 0, true, call);
+  launch(advance, blocks_for(room.size), room, stream, 0.0, true, call);
 }
 
 void step_gradients(const GradientRoom& room, double before, double call, Stream stream) {
   const unsigned blocks = blocks_for(room.size);
-  multiply_direction<<<blocks, threads, 0, stream>>>(room);
-  advance<<<blocks, threads, 0, stream>>>(room, before, false, call);
-  turn<<<blocks, threads, 0, stream>>>(room, before);
+  launch(multiply_direction, blocks, room, stream);
+  launch(advance, blocks, room, stream, before, false, call);
+  launch(turn, blocks, room, stream, before);
+}
+
+void meet_columns(const IterationRoom& room, Stream stream) {
+  launch(divide, blocks_for(room.columns), room, stream);
+}
+
+void judge(const IterationRoom& room, double* told, double call, Stream stream) {
+  const std::int64_t most = room.columns > room.rows ? room.columns : room.rows;
+  launch(look, blocks_for(most), room, stream, told, call);
 }
 
 }  // namespace remblai::cuda

@@ -23,6 +23,7 @@ struct GradientRoom {
   double* numbers = nullptr;    ///< on the GPU: d . H d, residual . z, |residual|_1
   double* told = nullptr;       ///< the same in the processor's memory, then the number of a call
   unsigned* ticket = nullptr;   ///< 0 between calls
+  bool overlap = false;         ///< kernels may begin while the last one ends
 };
 std::int64_t gradient_partials();
 
@@ -40,5 +41,25 @@ void begin_gradients(const GradientRoom& room, double call, Stream stream);
 /// positive; then tells; then d and `scaled` for the next. `before` is residual . z of the last
 /// call.
 void step_gradients(const GradientRoom& room, double before, double call, Stream stream);
+
+/// The vectors of a Sinkhorn iteration between two exact sides.
+struct IterationRoom {
+  std::int64_t rows = 0, columns = 0;
+  const double* row_weights = nullptr;
+  const double* column_weights = nullptr;
+  const double* a = nullptr;
+  double* b = nullptr;
+  const double* sums = nullptr;  ///< K' a
+  double safe = 1;               ///< b and a / weights belong between 1/safe and this
+  double* partial = nullptr;     ///< as in GradientRoom
+  unsigned* ticket = nullptr;
+  bool overlap = false;
+};
+
+/// b = weights / sums.
+void meet_columns(const IterationRoom& room, Stream stream);
+
+/// Tells the error of the columns, how many factors are out of range, and the number of this call.
+void judge(const IterationRoom& room, double* told, double call, Stream stream);
 
 }  // namespace remblai::cuda

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numbers>
+#include <utility>
 
 #include "remblai/devices.h"
 #include "remblai/transport.h"
@@ -101,17 +102,20 @@ TEST_F(CudaKernelTest, SmallLambdasKeepTheirDigitsInFloat) {
 }
 
 TEST_F(CudaKernelTest, TheSameInputGivesTheSameBits) {
-  const GroundCost cost =
-      GroundCost::between_points(test::random_matrix(700, 5, 1), test::random_matrix(17000, 5, 2));
-  const Vector x = test::random_weights(17000, 3), w = test::random_weights(700, 4);
-  Vector sums[2];
-  for (Vector& found : sums) {
-    const auto kernel = kernel_on(Device::cuda, Precision::float32);
-    kernel->use(cost);
-    kernel->fix(1, Vector::Zero(700), Vector::Zero(17000));
-    found = kernel->fused(x, RowRule::weigh(w));
+  // In one block and in several, with rows enough to take the places of others.
+  for (const auto& [m, n] : {std::pair<Index, Index>{1500, 3000}, {700, 17000}}) {
+    const GroundCost cost =
+        GroundCost::between_points(test::random_matrix(m, 5, 1), test::random_matrix(n, 5, 2));
+    const Vector x = test::random_weights(n, 3), w = test::random_weights(m, 4);
+    Vector sums[2];
+    for (Vector& found : sums) {
+      const auto kernel = kernel_on(Device::cuda, Precision::float32);
+      kernel->use(cost);
+      kernel->fix(1, Vector::Zero(m), Vector::Zero(n));
+      found = kernel->fused(x, RowRule::weigh(w));
+    }
+    EXPECT_EQ(sums[0], sums[1]);
   }
-  EXPECT_EQ(sums[0], sums[1]);
 }
 
 // Potentials of exact and relaxed problems, hard and easy, on both devices.
@@ -135,6 +139,35 @@ TEST_F(CudaKernelTest, PlansAreThoseOfTheProcessor) {
         if (tau == 0) potentials.array() -= potentials.mean();
       EXPECT_LE(test::difference(g[0], g[1]), 1e-9 * (1 + g[0].cwiseAbs().maxCoeff()))
           << lambda << " " << tau;
+    }
+}
+
+// Plain iterations, whose vectors stay on the GPU, until factors leave their range and come back;
+// Newton steps in between, and rows of more than one block.
+TEST_F(CudaKernelTest, SolversThatGoBetweenDevicesEndAsOnTheProcessor) {
+  for (const Index n : {500, 11000})
+    for (const auto& [solver, lambda] :
+         {std::pair{SolverChoice::sinkhorn, 2.0}, std::pair{SolverChoice::sinkhorn, 0.5},
+          std::pair{SolverChoice::automatic, 0.1}, std::pair{SolverChoice::newton, 0.3}}) {
+      const Index m = 150;
+      const Matrix x = test::random_matrix(m, 3, 1), z = test::random_matrix(n, 3, 2).array() + 0.5;
+      const Vector p = test::random_weights(m, 3), q = test::random_weights(n, 4);
+      Vector g[3];
+      int k = 0;
+      for (const Device device : {Device::cpu, Device::cuda, Device::cuda}) {
+        Transport transport(p, q, {.threads = 1, .device = device});
+        transport.set_points(x, z);
+        TransportOptions options{.tolerance = 1e-9};
+        options.solver = solver;
+        options.max_passes = 20000;
+        const TransportResult result = transport.solve(lambda, options);
+        EXPECT_TRUE(result.converged) << n << " " << lambda;
+        g[k++] = transport.g();
+      }
+      EXPECT_EQ(g[1], g[2]) << n << " " << lambda;
+      for (Vector& potentials : g) potentials.array() -= potentials.mean();
+      EXPECT_LE(test::difference(g[0], g[1]), 1e-8 * (1 + g[0].cwiseAbs().maxCoeff()))
+          << n << " " << lambda;
     }
 }
 
