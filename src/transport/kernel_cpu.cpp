@@ -47,7 +47,8 @@ class CpuKernel final : public Kernel {
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
   Matrix matrix() const override;
-  double between(const Vector& y, const Vector& x) const override { return cost_->between(y, x); }
+  bool has_factors() const override { return entries_.has_factors(); }
+  double between(const Vector& y, const Vector& x) const override { return entries_.between(y, x); }
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
   // A factor needs the sum of a matrix over all rows in one order, which would be n^2 numbers a
@@ -328,7 +329,8 @@ Matrix CpuKernel<T>::times(const Matrix& y) const {
   Matrix product(m(), y.cols());
   const linalg::Threads alone(1);  // every thread of the team makes its own products
   const bool as_made = !plan_.stored || plan_.by_shard;
-  const Index most = as_made ? std::max<Index>(plan_.made_rows, 32) : 32;
+  // Floats become doubles for it: a few rows at a time, which are as large as the rows themselves.
+  const Index most = as_made && is_double ? std::max<Index>(plan_.made_rows, 32) : 32;
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most, [&](Rows part) {
       const Index count = part.end - part.begin;
@@ -353,7 +355,8 @@ Matrix CpuKernel<T>::matrix() const {
 
 template <class T>
 double CpuKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
-  return remblai::log2_column_sum(*cost_, scale_ / entries_.unit(), j, rows);
+  return remblai::log2_column_sum(entries_.column(j), scale_ / entries_.unit(), rows,
+                                  cost_->shard());
 }
 
 template <class T>
