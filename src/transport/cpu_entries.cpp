@@ -48,12 +48,17 @@ void CpuEntries<T>::use(const GroundCost& cost, const WorkPlan& plan) {
   cost_ = &cost;
   unit_ = 1;
   if (plan.stored) {
-    u_.resize(0, 0);
-    v_.resize(0, 0);
+    drop_factors();
     return store(plan);
   }
   entries_.resize(0, 0);
   keep_factors();
+}
+
+template <class T>
+void CpuEntries<T>::drop_factors() {
+  u_.resize(0, 0);
+  v_.resize(0, 0);
 }
 
 template <class T>

@@ -44,6 +44,9 @@ class CpuEntries {
   /// make them. Memory is kept from one call to the next.
   void use(const GroundCost& cost, const WorkPlan& plan);
 
+  /// Frees the factors that it made.
+  void drop_factors();
+
   double unit() const { return unit_; }
   bool has_factors() const { return u_.size() > 0 || v_.size() > 0; }
 

@@ -80,6 +80,10 @@ class Kernel {
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
   virtual Matrix matrix() const = 0;                          ///< K itself, m x n
 
+  /// Frees what the next `use` makes anew, where that is much beside what is stored. Until then
+  /// there are neither costs nor K.
+  virtual void rest() {}
+
   /// Whether it made factors of its own of those of a factored cost, which need not be there any
   /// more after `use`.
   virtual bool has_factors() const { return false; }

@@ -40,6 +40,7 @@ class CpuKernel final : public Kernel {
   explicit CpuKernel(const Resources& resources) : resources_(resources) {}
 
   void use(const GroundCost& cost) override;
+  void rest() override;
   Vector rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) override;
   Sums fix(double lambda, const Vector& f, const Vector& g) override;
   Vector fused(const Vector& x, const RowRule& rule) const override;
@@ -134,6 +135,14 @@ void CpuKernel<T>::use(const GroundCost& cost) {
   }
   entries_.use(cost, plan_);
   row_shift_.resize(m());
+}
+
+template <class T>
+void CpuKernel<T>::rest() {
+  if (plan_.stored) return;
+  entries_.drop_factors();
+  blocks_.clear();
+  sums_.clear();
 }
 
 // out_i = sum_j k_ij x_j for the four rows, or one, at k.
@@ -326,6 +335,7 @@ Matrix CpuKernel<T>::times(const Matrix& y) const {
   ++counts_.products;
   if constexpr (is_double)
     if (plan_.stored && !plan_.by_shard) return linalg::multiply(kernel_, y);
+  if (!plan_.stored) sums_.clear();  // the rows below need as much
   Matrix product(m(), y.cols());
   const linalg::Threads alone(1);  // every thread of the team makes its own products
   const bool as_made = !plan_.stored || plan_.by_shard;

@@ -165,6 +165,7 @@ void Transport::take_points(PointPair points) {
 }
 
 PointPair Transport::released_points() {
+  state_->kernel->rest();
   return state_->released().factors();
 }
 
