@@ -90,15 +90,15 @@ class REMBLAI_API Transport {
   /// d) when the costs are stored.
   void set_points(const Matrix& x, const Matrix& z);
 
-  /// The same of points whose memory it takes.
+  /// The same plus left_i.right_j, for matrices with a row a point. A cost by class needs one
+  /// column a class: the indicator of the class on one side, its cost on the other.
+  void set_points(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right);
+
+  /// The costs of points whose memory it takes.
   void take_points(PointPair points);
 
   /// That memory, or as much of it as is left. Costs and plan are gone; potentials stay.
   PointPair released_points();
-
-  /// The same plus left_i.right_j, for matrices with a row a point. A cost by class needs one
-  /// column a class: the indicator of the class on one side, its cost on the other.
-  void set_points(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right);
 
   /// Is always stored.
   void set_cost(Matrix cost);
