@@ -2,6 +2,7 @@
 """Times one fit by one process, by several threads of it, and by several ranks under mpirun.
 
     bench/compare_ranks.py [--points 20000] [--features 64] [--ranks 2] [--steps 2] [--repeat 3]
+                           [--tolerance 1e-6] [--precision double] [--memory GIB]
 
 The best of several runs counts, and so does the largest memory of any rank. Claims need a machine that
 does nothing else, with a core for each rank. Needs NumPy, and a build with MPI.
@@ -53,6 +54,8 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--tolerance", default="1e-6", help="of the plans, as of fit")
+    parser.add_argument("--precision", default="double")
     parser.add_argument("--memory", default="0", help="GiB a process, as --memory of fit")
     parser.add_argument("--remblai", default=str(ROOT / "build/release/remblai"))
     parser.add_argument("--mpirun", default="mpirun")
@@ -68,13 +71,14 @@ def main():
         def fit(threads, ranks=0):
             launch = []
             if ranks:
-                launch = [arguments.mpirun, "--oversubscribe", "-n", str(ranks)]
+                launch = [arguments.mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
                 if os.geteuid() == 0:
                     launch.insert(1, "--allow-run-as-root")
             program = [arguments.remblai, "fit", "--method", "paper", "--source", "x.npy", "--target",
                        "z.npy", "--out", "model.npz", "--threads", str(threads), "--json", "--steps",
                        str(arguments.steps), "--outer-tolerance", "0", "--memory",
-                       arguments.memory, "--device", "cpu", "--overwrite"]  # fmt: skip
+                       arguments.memory, "--tolerance", arguments.tolerance, "--precision",
+                       arguments.precision, "--device", "cpu", "--overwrite"]  # fmt: skip
             return launch, program
 
         runs = {

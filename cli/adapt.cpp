@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "arguments.h"
 #include "commands.h"
@@ -86,12 +87,53 @@ void write_rows(const std::string& path, const Matrix& rows) {
   if (first_rank()) io::write_npy(path, all);
 }
 
+// What stands between the rows of two ranks.
+constexpr double no_more = 0;
+
+// To the first rank, some rows at a time.
+void send_plan(const Model& model, const Comm& comm) {
+  visit_plan(model, [&](Index, const Matrix& rows) {
+    const auto count = static_cast<double>(rows.rows());
+    comm.send(&count, 1, 0);
+    comm.send(rows.data(), rows.size(), 0);
+  });
+  comm.send(&no_more, 1, 0);
+}
+
+// The rows of the plan in the order of the ranks, some at a time: it is nowhere as a whole.
+void write_plan(const std::string& path, const Model& model) {
+  const Comm* comm = ranks().get();
+  double points = static_cast<double>(model.source.size());
+  if (comm)
+    points = comm->gather(Vector::Constant(1, points),
+                          std::vector<Index>(static_cast<std::size_t>(comm->size()), 1))
+                 .sum();
+  if (!first_rank()) return send_plan(model, *comm);
+  int next = 1;
+  const auto receive = [&](const io::TakeRows& take) {
+    for (; comm && next < comm->size(); ++next) {
+      double count = no_more;
+      for (comm->receive(&count, 1, next); count != no_more; comm->receive(&count, 1, next)) {
+        Matrix rows(static_cast<Index>(count), model.target.size());
+        comm->receive(rows.data(), rows.size(), next);
+        take(rows);
+      }
+    }
+  };
+  try {
+    io::write_npy(path, static_cast<Index>(points), model.target.size(),
+                  [&](const io::TakeRows& take) {
+                    visit_plan(model, [&](Index, const Matrix& rows) { take(rows); });
+                    receive(take);
+                  });
+  } catch (...) {
+    receive([](const Matrix&) {});  // the others send all the same
+    throw;
+  }
+}
+
 void Job::read() {
   const PhaseLine line(arguments.run.quiet, watch, "reading");
-  if (several_ranks() && arguments.save_plan)
-    throw Error({.field = "--save-plan",
-                 .problem = "needs the whole plan in one process, and these are several",
-                 .remedy = "leave it out, or start the program without mpirun"});
   arguments.prediction.validate();
   problem = load_problem(arguments.fit);
   options = load_options(arguments.fit, problem);
@@ -138,21 +180,20 @@ std::string Job::finish(const OutputFolder* folder) {
     write(folder ? folder->file(name) : std::string());
   };
   std::optional<Predictor> predictor;  // maps the source points once for all sets of points
-  const auto label_into = [&](Scored& scored, const Matrix& points) {
-    return [&](const std::string& path) {
+  const auto label_into = [&](Scored& scored, const Matrix* points) {
+    return [&, points](const std::string& path) {
       if (!predictor) predictor.emplace(model, arguments.prediction);
-      scored.predicted = (*predictor)(points);
+      scored.predicted = points ? (*predictor)(*points) : predictor->of_targets();
       if (first_rank()) io::write_npy(path, scored.predicted);
     };
   };
   phase("mapping", "mapped.npy", [&](const auto& path) { write_rows(path, map(model)); });
-  phase("labelling", "labels.npy", label_into(target, problem.target.points));
+  phase("labelling", "labels.npy", label_into(target, nullptr));
   if (test.points.size() > 0) {
-    phase("labelling", "test_labels.npy", label_into(test, test.points));
+    phase("labelling", "test_labels.npy", label_into(test, &test.points));
   }
   if (arguments.save_plan) {
-    phase("writing the plan", "plan.npy",
-          [&](const auto& path) { io::write_npy(path, plan(model)); });
+    phase("writing the plan", "plan.npy", [&](const auto& path) { write_plan(path, model); });
   }
   if (arguments.save_metric) {  // on all ranks: they ask each other whether to go on
     phase("writing the metric", "metric.npy", [&](const auto& path) {
@@ -216,7 +257,7 @@ int run(const AdaptCommand& arguments) {
   agree(ranks().get(), [&] { require_reachable(job.problem, job.options, arguments.run.quiet); });
   const Interrupt interrupt(!arguments.run.quiet);
   on_first_rank([&] { folder->open(); });
-  job.model = fit_with_progress(job.problem, job.options, arguments.run.quiet, job.watch,
+  job.model = fit_with_progress(std::move(job.problem), job.options, arguments.run.quiet, job.watch,
                                 {.path = checkpoint, .resume = arguments.fit.resume});
   if (ranks()) job.gathered_model = gathered(job.model);
   on_first_rank([&] { save(job.whole(), folder->file("model.npz")); });

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "ranks.h"
@@ -44,19 +46,62 @@ io::RowRange share_of_rank(Index total, const Vector& weights) {
   return {place(first), place(last) - place(first)};
 }
 
+// The parts of a text file, each looked at by one rank. None for other files, and where quotes may
+// hide the ends of lines.
+std::vector<io::TextPart> parts_of_text(const FitArguments& arguments) {
+  const int count = ranks()->size();
+  std::optional<io::TextPart> own;
+  agree(ranks().get(), [&] {
+    own = io::look_at_part(arguments.source, arguments.transpose, ranks()->rank(), count);
+  });
+  if (!own) return {};
+  const Vector all =
+      ranks()->gather(Vector{{static_cast<double>(own->byte), static_cast<double>(own->points),
+                              static_cast<double>(own->lines), own->quotes ? 1.0 : 0.0}},
+                      std::vector<Index>(static_cast<std::size_t>(count), 4));
+  std::vector<io::TextPart> parts;
+  for (Index k = 0; k < count; ++k) {
+    const auto number = [&](Index i) { return static_cast<Index>(all[4 * k + i]); };
+    if (number(3) != 0) return {};
+    parts.push_back({number(0), number(1), number(2), false});
+  }
+  return parts;
+}
+
+// The last part that begins before these rows.
+void begin_near(io::RowRange& rows, const std::vector<io::TextPart>& parts) {
+  Index points = 0, lines = 0;
+  for (const io::TextPart& part : parts) {
+    if (points > rows.first) return;
+    if (part.byte > 0) {
+      rows.byte = part.byte;
+      rows.points_before = points;
+      rows.lines_before = lines;
+    }
+    points += part.points;
+    lines += part.lines;
+  }
+}
+
 // The source, of which each of several ranks reads its own rows. Labels and weights are a number a
 // row, and read whole.
 Domain load_source(const FitArguments& arguments) {
   const std::string &labels = arguments.source_labels, &weights = arguments.source_weights;
   std::vector<std::string> other{labels, weights};
   add_skipped(arguments.source, arguments.skip, other);
-  const Index total = io::count_points(arguments.source, arguments.transpose, other);
+  const std::vector<io::TextPart> parts = parts_of_text(arguments);
+  const Index total =
+      parts.empty()
+          ? io::count_points(arguments.source, arguments.transpose, other)
+          : std::accumulate(parts.begin(), parts.end(), Index{0},
+                            [](Index sum, const io::TextPart& part) { return sum + part.points; });
   Domain domain;
   if (!weights.empty()) domain.weights = io::read_vector(weights);
   if (!labels.empty()) domain.labels = load_labels(labels, "--source-labels", total);
   domain.points = Matrix::Zero(total, 1);
   domain.validate("source");
-  const io::RowRange rows = share_of_rank(total, domain.weights);
+  io::RowRange rows = share_of_rank(total, domain.weights);
+  begin_near(rows, parts);
   domain.points = io::read_points(arguments.source, arguments.transpose, other, rows);
   if (!weights.empty()) domain.weights = Vector(domain.weights.segment(rows.first, rows.count));
   if (!labels.empty()) domain.labels = Labels(domain.labels.segment(rows.first, rows.count));

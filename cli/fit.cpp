@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <utility>
 
 #include "arguments.h"
 #include "commands.h"
@@ -51,9 +52,9 @@ int run(const FitCommand& arguments) {
   agree(ranks().get(), [&] { require_reachable(problem, options, quiet); });
 
   const Interrupt interrupt(!quiet);
-  Model model = fit_with_progress(problem, options, quiet, watch,
+  Model model = fit_with_progress(std::move(problem), options, quiet, watch,
                                   {.path = checkpoint, .resume = arguments.fit.resume});
-  if (ranks()) model = gathered(model);
+  if (ranks()) model = gathered(std::move(model));
   on_first_rank([&] {
     save(model, arguments.out);
     drop_checkpoint(checkpoint, model.status);

@@ -206,8 +206,8 @@ bool TaskBar::operator()(std::size_t done) {
   return !Interrupt::requested();
 }
 
-Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,
-                        const Stopwatch& run, Checkpoint checkpoint) {
+Model fit_with_progress(Problem problem, const Options& options, bool quiet, const Stopwatch& run,
+                        Checkpoint checkpoint) {
   checkpoint.warn = [](const Message& message) {
     tell(stderr, "\nwarning: no checkpoint: {}; the fit goes on\n", message.text(flag_of));
   };
@@ -217,7 +217,7 @@ Model fit_with_progress(const Problem& problem, const Options& options, bool qui
     preparing.reset();
     return line(progress);
   };
-  return fit(problem, options, watch, nullptr, checkpoint);
+  return fit(std::move(problem), options, watch, nullptr, checkpoint);
 }
 
 void tell_estimate(const Problem& problem, const Options& options) {

@@ -117,8 +117,8 @@ class TaskBar {
 
 /// fit with its lines: what it prepares, then its progress. A checkpoint that cannot be written is
 /// told as a warning.
-Model fit_with_progress(const Problem& problem, const Options& options, bool quiet,
-                        const Stopwatch& run, Checkpoint checkpoint = {});
+Model fit_with_progress(Problem problem, const Options& options, bool quiet, const Stopwatch& run,
+                        Checkpoint checkpoint = {});
 
 /// What --dry-run prints.
 void tell_estimate(const Problem& problem, const Options& options);

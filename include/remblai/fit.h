@@ -56,4 +56,9 @@ REMBLAI_API Model fit(const Problem& problem, const Options& options = {},
                       const Callback& callback = {}, const Model* start = nullptr,
                       const Checkpoint& checkpoint = {});
 
+/// The same for a problem that nobody needs any more. Its points become those of the model, or are
+/// freed, so that there is one copy less while the fit runs.
+REMBLAI_API Model fit(Problem&& problem, const Options& options = {}, const Callback& callback = {},
+                      const Model* start = nullptr, const Checkpoint& checkpoint = {});
+
 }  // namespace remblai

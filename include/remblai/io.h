@@ -3,7 +3,9 @@
 // nothing. All functions may be called by several threads at a time.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -51,13 +53,26 @@ struct Refused {
 };
 REMBLAI_API std::vector<Refused> list_refused(const std::string& path);
 
-/// Some of the rows of an array: `count` from `first` on; without a count all of them.
+/// Some of the rows of an array: `count` from `first` on; without a count all of them. A text file
+/// may be read from `byte` on, where a line begins, if so many points and lines stand before it.
 struct RowRange {
   Index first = 0;
   Index count = -1;
+  Index byte = 0, points_before = 0, lines_before = 0;
 
   bool whole() const { return count < 0; }
 };
+
+/// What begins in one of several parts of a .csv or .tsv, which are about as long as each other.
+struct TextPart {
+  Index byte = 0;  ///< where its first line begins
+  Index points = 0, lines = 0;
+  bool quotes = false;  ///< a line break within quotes would be taken for the end of a line
+};
+
+/// Looks at that part alone. Nothing where points are not lines of a text, as with `transpose`.
+REMBLAI_API std::optional<TextPart> look_at_part(const std::string& spec, bool transpose, int part,
+                                                 int parts);
 
 /// The number of points that read_points finds.
 REMBLAI_API Index count_points(const std::string& spec, bool transpose = false,
@@ -74,7 +89,8 @@ REMBLAI_API Index count_points(const std::string& spec, bool transpose = false,
 /// mistyped number would otherwise cost a point.
 ///
 /// `rows` are the points to read, which exist. Of .npy, .npz, IDX and HDF5 no others are held in
-/// memory, and those that are not packed are not read either.
+/// memory, and those that are not packed are not read either. Of text no more is in memory at a
+/// time than a few lines, and nothing is read behind the last of these rows.
 REMBLAI_API Matrix read_points(const std::string& spec, bool transpose = false,
                                const std::vector<std::string>& without = {},
                                const RowRange& rows = {});
@@ -96,8 +112,16 @@ REMBLAI_API Vector read_vector(const std::string& spec);
 REMBLAI_API void write_npy(const std::string& path, const Matrix& values);  ///< 2-D float64
 REMBLAI_API void write_npy(const std::string& path, const Labels& values);  ///< 1-D int64
 
-/// One array of an .npz. Text is stored as a 1-D uint8 array.
-using Value = std::variant<Matrix, Vector, Labels, std::string>;
+/// The same for a matrix of this size that need not be there as a whole: `make` is called with a
+/// function that takes some rows at a time, in order.
+using TakeRows = std::function<void(const Matrix& rows)>;
+REMBLAI_API void write_npy(const std::string& path, Index rows, Index columns,
+                           const std::function<void(const TakeRows& take)>& make);
+
+/// One array of an .npz. Text is stored as a 1-D uint8 array. What a pointer leads to is not
+/// copied, and must be there until it is written.
+using Value =
+    std::variant<Matrix, Vector, Labels, std::string, const Matrix*, const Vector*, const Labels*>;
 REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
 
 /// Reads every array of an .npz, NaN and infinities included. Throws Error when one holds no

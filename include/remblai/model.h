@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -94,10 +95,15 @@ struct Model {
 /// A model that was fitted by several processes (Resources::comm) has the source points of its own
 /// rank, with their labels, weights and potentials f; all else is the same on every rank. This is
 /// the model of all source points, on rank 0, as one process would have it. On the other ranks it
-/// is the model without source points. All ranks call it.
-REMBLAI_API Model gathered(const Model& model);
+/// is the model without source points. All ranks call it. A model that is moved in is not copied.
+REMBLAI_API Model gathered(Model model);
 
 /// The transport plan, m x n. It is made from the potentials, or from the masses of an exact plan.
 REMBLAI_API Matrix plan(const Model& model);
+
+/// The same some rows at a time, from number `first` on and in order, so that no matrix of that
+/// size is needed. Of a model of several ranks these are the rows of this one.
+REMBLAI_API void visit_plan(const Model& model,
+                            const std::function<void(Index first, const Matrix& rows)>& visit);
 
 }  // namespace remblai

@@ -76,10 +76,12 @@ class REMBLAI_API Predictor {
  public:
   explicit Predictor(const Model& model, const PredictOptions& options = {});
   Labels operator()(const MatrixView& points) const;
+  Labels of_targets() const;  ///< of the target points of the model
   ClassShares probabilities(const MatrixView& points) const;
 
  private:
   Matrix seen(const Matrix& points) const;  // through the metric of the neighbour rule
+  Labels labels_of(const Matrix& preprocessed) const;
   ClassShares votes(const MatrixView& points) const;
 
   const Model& model_;
@@ -99,7 +101,8 @@ REMBLAI_API Labels nearest_labels_by_distance(const Matrix& distances, const Lab
                                               int neighbours = 1);
 
 /// Label propagation: the share of each class in the mass that the plan sends to a target point.
-/// For points that were not fitted the plan is extended as in `map_back`.
+/// For points that were not fitted the plan is extended as in `map_back`. All ranks of a model that
+/// several have call it, with the same points.
 REMBLAI_API ClassShares propagate(const Model& model, const MatrixView& points);
 
 /// The class with the largest share for each point. The smaller label wins a tie.

@@ -94,6 +94,12 @@ class REMBLAI_API Transport {
   /// column a class: the indicator of the class on one side, its cost on the other.
   void set_points(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right);
 
+  /// The costs of points whose memory it takes.
+  void take_points(PointPair points);
+
+  /// That memory, or as much of it as is left. Costs and plan are gone; potentials stay.
+  PointPair released_points();
+
   /// Is always stored.
   void set_cost(Matrix cost);
 

@@ -4,6 +4,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <utility>
 
 namespace remblai {
 
@@ -17,5 +18,6 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 using MatrixView = Eigen::Ref<const Matrix>;
 using Vector = Eigen::VectorXd;
 using Labels = Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>;
+using PointPair = std::pair<Matrix, Matrix>;  ///< points of the source and of the target
 
 }  // namespace remblai

@@ -14,32 +14,35 @@
 namespace remblai {
 namespace {
 
-constexpr Index most_at_once = Index{1} << 28;  // numbers of one message: MPI counts in an int
+// Numbers of one message: MPI counts in an int. Tests have shorter ones by the environment, which
+// is the same on all ranks.
+Index most_at_once() {
+  static const Index most = [] {
+    const char* given = std::getenv("REMBLAI_MPI_MOST");
+    const Index number = given ? std::atoll(given) : 0;
+    return number > 0 ? number : Index{1} << 28;
+  }();
+  return most;
+}
+
+// send(first, count) for numbers that are too many for one message: the one place that cuts.
+template <class Send>
+void in_messages(Index numbers, Send&& send) {
+  for (Index at = 0; at < numbers; at += most_at_once())
+    send(at, static_cast<int>(std::min(numbers - at, most_at_once())));
+}
 
 std::vector<int> counts_of(const std::vector<Index>& sizes) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::vector<int> places_of(const std::vector<Index>& sizes) {
-  std::vector<int> places;
-  Index place = 0;
-  for (const Index size : sizes) {
-    places.push_back(static_cast<int>(place));
-    place += size;
-  }
-  if (place > std::numeric_limits<int>::max())
-    throw Error({.field = "comm",
-                 .value = std::to_string(place) + " numbers",
-                 .problem = "are more than MPI can gather at once",
-                 .remedy = "start fewer ranks"});
+std::vector<Index> places_of(const std::vector<Index>& sizes) {
+  std::vector<Index> places{0};
+  for (const Index size : sizes) places.push_back(places.back() + size);
   return places;
 }
 
-Index sum_of(const std::vector<Index>& sizes) {
-  Index total = 0;
-  for (const Index size : sizes) total += size;
-  return total;
-}
+constexpr int exchange_tag = 1;
 
 class MpiComm final : public Comm {
  public:
@@ -72,27 +75,58 @@ class MpiComm final : public Comm {
   int ranks_here() const override { return ranks_here_; }
 
   Vector gather(const Vector& part, const std::vector<Index>& sizes) const override {
-    Vector all(sum_of(sizes));
-    const std::vector<int> counts = counts_of(sizes), places = places_of(sizes);
-    MPI_Allgatherv(part.data(), static_cast<int>(part.size()), MPI_DOUBLE, all.data(),
-                   counts.data(), places.data(), MPI_DOUBLE, comm_);
+    const std::vector<Index> places = places_of(sizes);
+    Vector all(places.back());
+    if (all.size() <= most_at_once()) {
+      const std::vector<int> counts = counts_of(sizes), firsts = counts_of(places);
+      MPI_Allgatherv(part.data(), static_cast<int>(part.size()), MPI_DOUBLE, all.data(),
+                     counts.data(), firsts.data(), MPI_DOUBLE, comm_);
+      return all;
+    }
+    all.segment(places[static_cast<std::size_t>(rank_)], part.size()) = part;
+    for (int from = 0; from < size_; ++from) {
+      double* const first = all.data() + places[static_cast<std::size_t>(from)];
+      in_messages(sizes[static_cast<std::size_t>(from)], [&](Index at, int count) {
+        MPI_Bcast(first + at, count, MPI_DOUBLE, from, comm_);
+      });
+    }
     return all;
   }
 
   Vector exchange(const Vector& out, const std::vector<Index>& sizes_out,
                   const std::vector<Index>& sizes_in) const override {
-    Vector in(sum_of(sizes_in));
-    const std::vector<int> counts_out = counts_of(sizes_out), places_out = places_of(sizes_out);
-    const std::vector<int> counts_in = counts_of(sizes_in), places_in = places_of(sizes_in);
-    MPI_Alltoallv(out.data(), counts_out.data(), places_out.data(), MPI_DOUBLE, in.data(),
-                  counts_in.data(), places_in.data(), MPI_DOUBLE, comm_);
+    // Pairs of ranks, since none knows whether others have too much for one message.
+    const std::vector<Index> places_out = places_of(sizes_out), places_in = places_of(sizes_in);
+    Vector in(places_in.back());
+    std::vector<MPI_Request> requests;
+    const auto request = [&]() -> MPI_Request* { return &requests.emplace_back(MPI_REQUEST_NULL); };
+    for (int shift = 1; shift < size_; ++shift) {
+      const int from = (rank_ + size_ - shift) % size_;
+      const auto k = static_cast<std::size_t>(from);
+      in_messages(sizes_in[k], [&](Index at, int count) {
+        MPI_Irecv(in.data() + places_in[k] + at, count, MPI_DOUBLE, from, exchange_tag, comm_,
+                  request());
+      });
+    }
+    for (int shift = 1; shift < size_; ++shift) {
+      const int to = (rank_ + shift) % size_;
+      const auto k = static_cast<std::size_t>(to);
+      in_messages(sizes_out[k], [&](Index at, int count) {
+        MPI_Isend(out.data() + places_out[k] + at, count, MPI_DOUBLE, to, exchange_tag, comm_,
+                  request());
+      });
+    }
+    const auto own = static_cast<std::size_t>(rank_);
+    in.segment(places_in[own], sizes_in[own]) = out.segment(places_out[own], sizes_out[own]);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     return in;
   }
 
   Vector maximum(const Vector& values) const override {
     Vector largest(values.size());
-    MPI_Allreduce(values.data(), largest.data(), static_cast<int>(values.size()), MPI_DOUBLE,
-                  MPI_MAX, comm_);
+    in_messages(values.size(), [&](Index at, int count) {
+      MPI_Allreduce(values.data() + at, largest.data() + at, count, MPI_DOUBLE, MPI_MAX, comm_);
+    });
     return largest;
   }
 
@@ -100,22 +134,20 @@ class MpiComm final : public Comm {
     std::uint64_t size = bytes.size();
     MPI_Bcast(&size, 1, MPI_UINT64_T, from, comm_);
     bytes.resize(size);
-    for (std::uint64_t at = 0; at < size; at += most_at_once) {
-      const auto count = std::min<std::uint64_t>(size - at, most_at_once);
-      MPI_Bcast(bytes.data() + at, static_cast<int>(count), MPI_BYTE, from, comm_);
-    }
+    in_messages(static_cast<Index>(size), [&](Index at, int count) {
+      MPI_Bcast(bytes.data() + at, count, MPI_BYTE, from, comm_);
+    });
   }
 
   void send(const double* values, Index count, int to) const override {
-    for (Index at = 0; at < count; at += most_at_once)
-      MPI_Send(values + at, static_cast<int>(std::min(count - at, most_at_once)), MPI_DOUBLE, to, 0,
-               comm_);
+    in_messages(count,
+                [&](Index at, int some) { MPI_Send(values + at, some, MPI_DOUBLE, to, 0, comm_); });
   }
 
   void receive(double* values, Index count, int from) const override {
-    for (Index at = 0; at < count; at += most_at_once)
-      MPI_Recv(values + at, static_cast<int>(std::min(count - at, most_at_once)), MPI_DOUBLE, from,
-               0, comm_, MPI_STATUS_IGNORE);
+    in_messages(count, [&](Index at, int some) {
+      MPI_Recv(values + at, some, MPI_DOUBLE, from, 0, comm_, MPI_STATUS_IGNORE);
+    });
   }
 
   bool meet(double seconds) const override {

@@ -2,6 +2,7 @@
 #include "base/common_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/linalg.h"
 
@@ -62,6 +63,50 @@ Matrix CommonRows::rows_of(const Matrix& rows, const std::vector<Index>& numbers
       chosen.row(static_cast<Index>(i)) = found.row(next++);
   }
   return chosen;
+}
+
+namespace {
+
+Rows share_of_rank(const Comm& comm, Index total, int rank) {
+  return {total * rank / comm.size(), total * (rank + 1) / comm.size()};
+}
+
+}  // namespace
+
+void keep_share(const Comm& comm, Matrix& rows) {
+  const Rows own = share_of_rank(comm, rows.rows(), comm.rank());
+  Matrix share = rows.middleRows(own.begin, own.end - own.begin);
+  rows = std::move(share);
+}
+
+// Some rows of each rank at a time, so that no second copy of all is needed on the way.
+void unite_shares(const Comm& comm, Index total, Matrix& rows) {
+  constexpr Index numbers = Index{1} << 20;  // of all ranks at a time, about
+  const Index d = rows.cols(), most = std::max<Index>(1, numbers / (comm.size() * d));
+  const Index longest = (total + comm.size() - 1) / comm.size();
+  Matrix all(total, d);
+  for (Index begin = 0; begin < longest; begin += most) {
+    std::vector<Rows> parts;
+    std::vector<Index> sizes;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const Rows share = share_of_rank(comm, total, rank);
+      const Index first = std::min(share.begin + begin, share.end);
+      parts.push_back({first, std::min(first + most, share.end)});
+      sizes.push_back((parts.back().end - first) * d);
+    }
+    const Index own = sizes[static_cast<std::size_t>(comm.rank())];
+    const Vector sent =
+        own > 0 ? Vector(Eigen::Map<const Vector>(rows.row(begin).data(), own)) : Vector();
+    const Vector received = comm.gather(sent, sizes);
+    Index place = 0;
+    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+      if (sizes[rank] > 0)
+        Eigen::Map<Vector>(all.row(parts[rank].begin).data(), sizes[rank]) =
+            received.segment(place, sizes[rank]);
+      place += sizes[rank];
+    }
+  }
+  rows = std::move(all);
 }
 
 }  // namespace remblai

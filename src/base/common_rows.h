@@ -45,4 +45,10 @@ struct CommonRows {
   Matrix rows_of(const Matrix& rows, const std::vector<Index>& numbers) const;
 };
 
+/// Of rows that every rank has, each keeps a share, with all ranks together having each row once.
+void keep_share(const Comm& comm, Matrix& rows);
+
+/// The `total` rows that were divided so, again on every rank.
+void unite_shares(const Comm& comm, Index total, Matrix& rows);
+
 }  // namespace remblai

@@ -226,31 +226,46 @@ Matrix Shard::sum(Index rows, Index height, Index width,
 namespace {
 
 Matrix piecewise(const Matrix& rows, const std::vector<Rows>& pieces, int threads, Index width,
-                 const std::function<Matrix(const Matrix&)>& make) {
+                 const Shard::MakeIn& make, Matrix out) {
   const linalg::Threads alone(1);
-  Matrix out(rows.rows(), width);
+  out.resize(rows.rows(), width);
   run_pieces(static_cast<Index>(pieces.size()), threads, [&](Index k) {
     const Rows piece = pieces[static_cast<std::size_t>(k)];
     const Index count = piece.end - piece.begin;
-    out.middleRows(piece.begin, count) = make(rows.middleRows(piece.begin, count));
+    out.middleRows(piece.begin, count) = make(rows.middleRows(piece.begin, count), {});
   });
   return out;
+}
+
+std::vector<Rows> pieces_of(Index rows) {
+  const Index count = piece_count(rows);
+  std::vector<Rows> pieces;
+  for (Index k = 0; k < count; ++k) pieces.push_back(piece(rows, count, k));
+  return pieces;
 }
 
 }  // namespace
 
 Matrix Shard::by_pieces(const Matrix& local, Index width,
                         const std::function<Matrix(const Matrix&)>& make) const {
-  return comm_ ? piecewise(local, pieces_, threads_, width, make) : make(local);
+  return by_pieces(local, width, [&](const Matrix& rows, const Matrix&) { return make(rows); }, {});
 }
 
 Matrix Shard::by_common_pieces(const Matrix& rows, Index width,
                                const std::function<Matrix(const Matrix&)>& make) const {
-  if (!comm_) return make(rows);
-  const Index count = piece_count(rows.rows());
-  std::vector<Rows> pieces;
-  for (Index k = 0; k < count; ++k) pieces.push_back(remblai::piece(rows.rows(), count, k));
-  return piecewise(rows, pieces, threads_, width, make);
+  return by_common_pieces(rows, width,
+                          [&](const Matrix& some, const Matrix&) { return make(some); }, {});
+}
+
+Matrix Shard::by_pieces(const Matrix& local, Index width, const MakeIn& make, Matrix room) const {
+  if (!comm_) return make(local, std::move(room));
+  return piecewise(local, pieces_, threads_, width, make, std::move(room));
+}
+
+Matrix Shard::by_common_pieces(const Matrix& rows, Index width, const MakeIn& make,
+                               Matrix room) const {
+  if (!comm_) return make(rows, std::move(room));
+  return piecewise(rows, pieces_of(rows.rows()), threads_, width, make, std::move(room));
 }
 
 double Shard::sum(const Vector& values) const {

@@ -65,6 +65,11 @@ class Shard {
   Matrix by_pieces(const Matrix& local, Index width,
                    const std::function<Matrix(const Matrix&)>& make) const;
 
+  /// The same in memory that is given, where it has the size. The plain call of `make` gets it.
+  using MakeIn = std::function<Matrix(const Matrix& rows, Matrix room)>;
+  Matrix by_pieces(const Matrix& local, Index width, const MakeIn& make, Matrix room) const;
+  Matrix by_common_pieces(const Matrix& rows, Index width, const MakeIn& make, Matrix room) const;
+
   /// The same for rows that every rank has.
   Matrix by_common_pieces(const Matrix& rows, Index width,
                           const std::function<Matrix(const Matrix&)>& make) const;

@@ -202,7 +202,7 @@ Step Alternation::plan_step() {
   if (parts_.classes)
     ask_classes();
   else if (learner.learns())
-    parts_.planner.set_points(learner.x(), learner.z());
+    parts_.planner.take_points(parts_.learner.released_points());
   // Before the last step the plan needs to be only as good as the metric it leads to.
   const bool loose = !last_step() && options.inner == InnerTolerance::adaptive;
   const double tolerance = loose

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/linalg.h"
@@ -54,17 +55,33 @@ void MetricLearner::fix_metric(const SpanMatrix& a) {
 
 // One metric after another has its points in the same memory.
 void MetricLearner::place_points() {
+  if (!placed_ && room_) std::tie(x_, z_) = room_();
+  placed_ = true;
   place_source();
-  if (!space_.shard.divided()) return embed_into(space_.z, z_);
-  z_ = space_.shard.by_common_pieces(space_.z, space_.rank(),
-                                     [&](const Matrix& rows) { return embed(rows); });
+  z_ = space_.shard.by_common_pieces(
+      space_.z, space_.rank(),
+      [&](const Matrix& rows, Matrix room) { return embedded(rows, std::move(room)); },
+      std::move(z_));
 }
 
 void MetricLearner::place_source() {
   first_placed_ = false;
-  if (!space_.shard.divided()) return embed_into(source(), x_);
-  x_ = space_.shard.by_pieces(source(), space_.rank(),
-                              [&](const Matrix& rows) { return embed(rows); });
+  x_ = space_.shard.by_pieces(
+      source(), space_.rank(),
+      [&](const Matrix& rows, Matrix room) { return embedded(rows, std::move(room)); },
+      std::move(x_));
+}
+
+PointPair MetricLearner::released_points() {
+  if (!placed_) place_points();
+  placed_ = first_placed_ = false;
+  return {std::move(x_), std::move(z_)};
+}
+
+void MetricLearner::forget_points() {
+  x_.resize(0, 0);
+  z_.resize(0, 0);
+  placed_ = first_placed_ = false;
 }
 
 // The first moment fixes the ridge and the first metric.
@@ -144,7 +161,10 @@ bool MetricLearner::take_back(const Matrix& moment) {
 }
 
 bool MetricLearner::learn_plain(const Matrix& moment) {
-  if (learned_.ok && used_.size() > 0 && entries(moment) == entries(used_)) return true;
+  if (learned_.ok && used_.size() > 0 && entries(moment) == entries(used_)) {
+    if (!placed_) place_points();
+    return true;
+  }
   // Runs of one path begin with the same moment.
   const bool again = first_.ok && entries(moment) == entries(first_moment_);
   LearnedMetric next = again ? first_ : (*step_)(moment);
@@ -166,19 +186,16 @@ void MetricLearner::move_source(Matrix moved, const Matrix& displacements) {
 }
 
 Matrix MetricLearner::embed(const Matrix& coordinates) const {
-  Matrix embedded;
-  embed_into(coordinates, embedded);
-  return embedded;
+  return embedded(coordinates, {});
 }
 
-void MetricLearner::embed_into(const Matrix& coordinates, Matrix& to) const {
+// In the room, where it has the size.
+Matrix MetricLearner::embedded(const Matrix& coordinates, Matrix room) const {
   const Matrix& factor = metric_.factor;
-  if (!factor.size()) {
-    to = linalg::copy_of(coordinates);
-    return;
-  }
-  to.resize(coordinates.rows(), factor.rows());
-  linalg::gemm(linalg::Op::none, coordinates, linalg::Op::transpose, factor, 1, 0, to);
+  if (!factor.size()) return linalg::copy_of(coordinates);
+  room.resize(coordinates.rows(), factor.rows());
+  linalg::gemm(linalg::Op::none, coordinates, linalg::Op::transpose, factor, 1, 0, room);
+  return room;
 }
 
 double MetricLearner::prior_term() const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "fit/metric_step.h"
 #include "remblai/error.h"
@@ -60,6 +62,16 @@ class MetricLearner {
   Matrix embed(const Matrix& coordinates) const;
   const Matrix& x() const { return x_; }  ///< the source points, embedded
   const Matrix& z() const { return z_; }  ///< the target points
+
+  /// These points for who takes their memory. Until the next metric x and z are empty.
+  PointPair released_points();
+  void forget_points();
+
+  /// Whom to ask for memory when points were released and there is another metric. It may give
+  /// less than was taken, or nothing.
+  using Room = std::function<PointPair()>;
+  void room_from(Room room) { room_ = std::move(room); }
+
   double unit() const { return metric_.unit; }
   const Metric& metric() const { return metric_; }
 
@@ -87,7 +99,7 @@ class MetricLearner {
   bool learn_plain(const Matrix& moment);
   void place_points();
   void place_source();
-  void embed_into(const Matrix& coordinates, Matrix& to) const;
+  Matrix embedded(const Matrix& coordinates, Matrix room) const;
 
   const Space& space_;
   bool learns_;
@@ -102,6 +114,8 @@ class MetricLearner {
   LearnedMetric first_, learned_;
   Matrix moved_;  // source points in place of those of the space; empty: those of the space
   Matrix x_, z_;
+  Room room_;
+  bool placed_ = false;        // x_ and z_ are there
   bool first_placed_ = false;  // x_ and z_ are the points of the space under the first metric
   Matrix used_;                // the moment that the metric at hand was made from
   Anderson memory_{1};

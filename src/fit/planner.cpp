@@ -15,7 +15,8 @@ class EntropicPlanner final : public Planner {
       : transport_(p, q, resources) {}
 
   void prepare(const PlanOptions& options) override { options_ = options; }
-  void set_points(const Matrix& x, const Matrix& z) override { transport_.set_points(x, z); }
+  void take_points(PointPair points) override { transport_.take_points(std::move(points)); }
+  PointPair released_points() override { return transport_.released_points(); }
   void set_classes(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right,
                    const Vector& p) override {
     transport_.set_source_weights(p);
@@ -60,13 +61,14 @@ class ExactPlanner final : public Planner {
   void prepare(const PlanOptions&) override {
     require_exact_memory(p_.size(), q_.size(), resources_);
   }
-  void set_points(const Matrix& x, const Matrix& z) override {
-    cost_ = GroundCost::between_points(x, z, {}, std::move(cost_));
+  void take_points(PointPair points) override {
+    cost_ = GroundCost::between_points(std::move(points));
   }
+  PointPair released_points() override { return std::move(cost_).factors(); }
   void set_classes(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right,
                    const Vector& p) override {
     p_ = p;
-    set_points(x, z);
+    cost_ = GroundCost::between_points(x, z, {}, std::move(cost_));
     cost_.add_terms(left, right);
   }
   void start_from(const Vector&) override {}

@@ -31,10 +31,14 @@ class Planner {
   /// The problem for the next plans. Potentials of the last plan are kept as a start.
   virtual void prepare(const PlanOptions& options) = 0;
 
-  /// The costs for the next plan: squared distances between the rows.
-  virtual void set_points(const Matrix& x, const Matrix& z) = 0;
+  /// The costs for the next plan: squared distances between the rows, whose memory they take.
+  virtual void take_points(PointPair points) = 0;
 
-  /// The same plus left_i.right_j, and other row sums.
+  /// That memory, or a part of it, from costs that are not needed any more. There is no plan until
+  /// the next points, but potentials are.
+  virtual PointPair released_points() = 0;
+
+  /// The costs of such points plus left_i.right_j, and other row sums.
   virtual void set_classes(const Matrix& x, const Matrix& z, const Matrix& left,
                            const Matrix& right, const Vector& p) = 0;
 

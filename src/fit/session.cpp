@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/common_rows.h"
 #include "base/linalg.h"
 #include "fit/preprocess.h"
 #include "model/class_terms.h"
@@ -122,7 +123,15 @@ Pulse pulse_of(const Callback& callback, int steps, const Shard& all) {
 
 }  // namespace
 
-Session::Session(const Problem& problem, const Options& options, Span span)
+Problem copy_of(const Problem& problem, int threads) {
+  const linalg::Threads scope(threads);
+  const auto copy = [](const Domain& domain) {
+    return Domain{linalg::copy_of(domain.points), domain.labels, domain.weights};
+  };
+  return {copy(problem.source), copy(problem.target), problem.features, problem.known_labels};
+}
+
+Session::Session(Problem problem, const Options& options, Span span)
     : all_(options.resources.comm, problem.source.size(), thread_count(options.resources)),
       span_(span) {
   all_.agree([&] { validate(problem, options, all_); });
@@ -134,12 +143,20 @@ Session::Session(const Problem& problem, const Options& options, Span span)
   if (looks_at_columns(options.preprocess))  // the others need no copy of the points
     shared_.scaler = fit_scaler(options.preprocess, {problem.source.points, {}, p},
                                 {problem.target.points, {}, problem.target.probabilities()}, all_);
+  // Points that stay as they are are not copied, and others are not kept beside what became of
+  // them.
+  const auto preprocess = [&](Matrix& points, Role role) {
+    if (options.preprocess != Preprocess::none) points = shared_.scaler.apply(points, role);
+    return std::move(points);
+  };
+  const Vector q = problem.target.probabilities();
   all_.agree([&] {
-    shared_.source = {shared_.scaler.apply(problem.source.points, Role::source),
-                      problem.source.labels, p};
+    shared_.source = {preprocess(problem.source.points, Role::source),
+                      std::move(problem.source.labels), p};
   });
-  shared_.target = {shared_.scaler.apply(problem.target.points, Role::target),
-                    problem.target.labels, problem.target.probabilities()};
+  shared_.target = {preprocess(problem.target.points, Role::target),
+                    std::move(problem.target.labels), q};
+  targets_ = shared_.target.size();
   space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span, all_));
 }
 
@@ -203,8 +220,13 @@ void Session::use_planner(const Options& options) {
   const bool fresh = planner_ != planner.get();
   planner_ = nullptr;
   planner->prepare(plan);
-  if (fresh && !learner_->learns()) planner->set_points(learner_->x(), learner_->z());
+  if (fresh && !learner_->learns() && !classes_) planner->take_points(learner_->released_points());
   planner_ = planner.get();
+  // The points of one metric after another are in the same memory. The class-aware method needs
+  // them beside those of the costs.
+  learner_->room_from(classes_ ? MetricLearner::Room() : [this] {
+    return planner_ ? planner_->released_points() : PointPair();
+  });
 }
 
 // The moment of the plan that the fit begins with, and its potentials.
@@ -304,6 +326,7 @@ void Session::fit(const Options& asked, const Run& run) {
     classes_->move_points_of(*learner_);
   }
   if (learner_->learns()) ++metric_version_;
+  if (run.only && all_.divided()) keep_share(*all_.comm(), shared_.target.points);
   has_fit_ = true;
   // The residuals judge a fixed point, which a given number of steps does not look for.
   const Diagnostics diagnostics = classes_ ? Diagnostics::brief : run.diagnostics;
@@ -347,38 +370,54 @@ void Session::require_fit() const {
 
 Model Session::model() const {
   require_fit();
-  return completed(shared_);
+  return completed(shared_, ends());
 }
 
+// What the fit worked on is gone before the model is complete.
 Model Session::released_model() {
   require_fit();
   has_fit_ = false;
-  return completed(std::move(shared_));
+  Ends left = ends();
+  planner_ = nullptr;
+  entropic_.reset();
+  exact_.reset();
+  classes_.reset();
+  learner_->forget_points();
+  space_->x.resize(0, 0);
+  space_->z.resize(0, 0);
+  if (shared_.target.size() != targets_)
+    unite_shares(*all_.comm(), targets_, shared_.target.points);
+  return completed(std::move(shared_), std::move(left));
+}
+
+Session::Ends Session::ends() const {
+  Ends ends{planner_->f(), planner_->g(), planner_->masses(), {}};
+  if (classes_) ends.classes = classes_->model();
+  return ends;
 }
 
 // The last fit beside what every model of the session has.
-Model Session::completed(Model model) const {
+Model Session::completed(Model model, Ends ends) const {
   model.options = options_;
   model.metric = learner_->metric();
   model.lambda = outcomes_.lambda;
   model.ridge = learner_->ridge();
   const double unit = learner_->unit();
   const Space& space = *space_;
-  model.f = linalg::spread(unit * planner_->f(), space.source_rows, model.source.size());
-  model.g = linalg::spread(unit * planner_->g(), space.target_rows, model.target.size());
-  for (const Mass& mass : planner_->masses())
+  model.f = linalg::spread(unit * ends.f, space.source_rows, model.source.size());
+  model.g = linalg::spread(unit * ends.g, space.target_rows, model.target.size());
+  for (const Mass& mass : ends.masses)
     model.exact.push_back({space.source_rows[static_cast<std::size_t>(mass.source)],
                            space.target_rows[static_cast<std::size_t>(mass.target)], mass.amount});
   model.fixed_point_residual = outcomes_.fixed_point_residual;
   model.history = outcomes_.history;
   model.status = outcomes_.status;
-  if (classes_) model.classes = class_model(model.target.points);
+  if (ends.classes) model.classes = class_model(std::move(*ends.classes), model.target.points);
   return model;
 }
 
 // Target points of weight 0 took no part, but the classifier has an opinion on them too.
-ClassModel Session::class_model(const Matrix& targets) const {
-  ClassModel classes = classes_->model();
+ClassModel Session::class_model(ClassModel classes, const Matrix& targets) const {
   classes.class_cost = outcomes_.class_cost;
   if (classes.opinions.rows() == targets.rows()) return classes;
   Matrix opinions = opinions_on(classes, learner_->metric().embed(targets));

@@ -9,11 +9,14 @@
 
 namespace remblai {
 
+/// A copy of a problem, for a session to take. Its memory is touched by so many threads.
+Problem copy_of(const Problem& problem, int threads);
+
 class Session {
  public:
   /// Checks the problem and places its points. `options` say how points are preprocessed and where
   /// the work is done; later fits share that. Throws Error on input that cannot be used.
-  Session(const Problem& problem, const Options& options, Span span);
+  Session(Problem problem, const Options& options, Span span);
 
   /// How a fit begins and whom it tells.
   struct Run {
@@ -21,6 +24,9 @@ class Session {
     Callback callback = {};
     const Model* start = nullptr;  ///< as in `fit`
     Checkpoint checkpoint = {};    ///< as in `fit`
+    /// No other fit follows: while it runs, each of several ranks has a share of what only the
+    /// model needs of the target. `released_model` brings that together again.
+    bool only = false;
   };
 
   /// One fit. The result is the one that a session of its own would have, up to the tolerances:
@@ -49,13 +55,22 @@ class Session {
  private:
   void use_space(const Options& options);
   void use_metric(const Options& options);
-  ClassModel class_model(const Matrix& targets) const;
-  Model completed(Model model) const;
+  ClassModel class_model(ClassModel classes, const Matrix& targets) const;
+
+  /// What the parts of a fit leave to a model.
+  struct Ends {
+    Vector f, g;
+    std::vector<Mass> masses;
+    std::optional<ClassModel> classes;
+  };
+  Ends ends() const;
+  Model completed(Model model, Ends ends) const;
   void use_planner(const Options& options);
   Matrix first_moment(const Options& options, const Model* start, Vector& g) const;
   bool fits(const RunState& state) const;
 
   Shard all_;            // of the source points, those of weight zero included
+  Index targets_ = 0;    // how many there are, wherever they are
   Model shared_;         // what every model of the session has in common
   Labels known_labels_;  // of target points, to fit with; or empty
   Span span_;

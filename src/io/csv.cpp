@@ -1,11 +1,12 @@
 // Tables of numbers as text: the line of names, columns by name or index, and what is said when a
-// field is not a number. io_records.cpp takes the text apart.
+// field is not a number. csv_tokens.cpp takes the text apart.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "io/csv_tokens.h"
 #include "io/formats.h"
@@ -95,6 +96,13 @@ class Table {
         {.problem = fmt::format("{}: line {} mixes names and numbers", literal(path_), first_line_),
          .remedy = fmt::format("{}; if there is none, put one above", naming)});
   }
+
+  /// On from this byte, before which so many lines stand.
+  void go_to(Index byte, Index lines) {
+    records_.go_to(static_cast<std::uint64_t>(byte), static_cast<std::size_t>(lines) + 1);
+  }
+
+  const Records& records() const { return records_; }
 
   bool is_number(std::size_t column) const {
     double value = 0;
@@ -205,21 +213,65 @@ Index count_csv(const std::string& path) {
   return rows;
 }
 
+// Byte by byte: what stands between two line ends matters only as far as its first character.
+TextPart part_of_csv(const std::string& path, int part, int parts) {
+  const Table table(path);
+  const char delimiter = table.records().delimiter();
+  File file(path);
+  // What stands behind the names is divided.
+  const std::uint64_t start = table.records().byte(), size = file.size() - start;
+  const auto place = [&](int k) {
+    const auto count = static_cast<std::uint64_t>(parts), before = static_cast<std::uint64_t>(k);
+    return start + size / count * before + size % count * before / count;
+  };
+  const std::uint64_t begin = place(part), end = place(part + 1);
+  TextPart found;
+  found.byte = part == 0 ? 0 : static_cast<Index>(end);
+  if (part == 0) found.lines = static_cast<Index>(table.records().lines());
+  std::vector<char> block(std::size_t{1} << 20);
+  std::uint64_t at = begin > 0 ? begin - 1 : 0;
+  file.skip(at);
+  char before = '\n';
+  bool open = false;      // a line of which only blanks were seen
+  bool first = part > 0;  // the first line of this part was not met yet
+  for (std::size_t count = file.read(block.data(), block.size()); count > 0;
+       count = file.read(block.data(), block.size())) {
+    for (std::size_t i = 0; i < count; ++i, ++at) {
+      const char c = block[i];
+      const bool starts = at == start || before == '\n' || (before == '\r' && c != '\n');
+      before = c;
+      if (at < begin) continue;
+      if (at >= end && (starts || !open)) return found;
+      if (starts) {
+        if (std::exchange(first, false)) found.byte = static_cast<Index>(at);
+        ++found.lines;
+        open = true;
+      }
+      found.quotes = found.quotes || c == '"';
+      if (!open || c == ' ' || (c == '\t' && delimiter != '\t')) continue;
+      open = false;
+      if (c != '#' && c != '\n' && c != '\r') ++found.points;
+    }
+  }
+  return found;
+}
+
 Array read_csv(const std::string& path, const std::string& only,
                const std::vector<std::string>& without, Missing missing, const RowRange& wanted) {
   Table table(path);
   const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
   std::vector<double> numbers;
-  Index record = 0;
-  for (; table.next(); ++record) {
-    if (!wanted.whole() && (record < wanted.first || record >= wanted.first + wanted.count))
-      continue;
+  Index record = wanted.points_before;
+  if (wanted.byte > 0) table.go_to(wanted.byte, wanted.lines_before);
+  for (; (wanted.whole() || record < wanted.first + wanted.count) && table.next(); ++record) {
+    if (record < wanted.first) continue;
     for (const std::size_t column : columns) numbers.push_back(table.number(column, missing));
     table.require_no_names();
   }
   const auto cols = static_cast<Index>(columns.size());
   const auto rows = static_cast<Index>(numbers.size()) / cols;
-  if (record == 0) throw Error({.problem = literal(path) + ": the file has names but no numbers"});
+  if (wanted.whole() && record == 0)
+    throw Error({.problem = literal(path) + ": the file has names but no numbers"});
   return {.name = only.empty() ? "" : table.name(columns[0]),
           .type = "number",
           .shape = {record, cols},

@@ -1,5 +1,5 @@
-// Delimited text in memory, taken apart one record after the other; numbers by std::from_chars.
-// Fields point into the text: nothing is copied until a message needs it.
+// Delimited text, taken apart one record after the other; numbers by std::from_chars. Fields point
+// into the text that is in memory: nothing is copied until a message needs it.
 #include "io/csv_tokens.h"
 
 #include <fmt/format.h>
@@ -69,27 +69,56 @@ bool has_decimal_comma(std::string_view text) {
 }
 
 Records::Records(const std::string& path) : path_(path) {
-  File file(path);
-  text_.resize(static_cast<std::size_t>(file.size()));
-  text_.resize(file.read(text_.data(), text_.size()));
+  restart();
   if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) {
     throw Error({.problem = literal(path) + ": the text is UTF-16", .remedy = "save it as UTF-8"});
   }
-  restart();
   delimiter_ = find_delimiter();
   restart();
 }
 
 void Records::restart() {
-  at_ = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
-  next_line_ = 1;
+  go_to(0, 1);
+  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+}
+
+void Records::go_to(std::uint64_t byte, std::size_t line) {
+  file_.emplace(path_);
+  file_->skip(byte);
+  text_.clear();
+  before_ = byte;
+  ended_ = false;
+  at_ = 0;
+  next_line_ = line;
+  read_more();
+}
+
+/// What stands before the place that was reached is left behind. False at the end of the file.
+bool Records::read_more() {
+  if (exhausted()) return false;
+  text_.erase(0, at_);
+  before_ += at_;
+  at_ = 0;
+  const std::size_t before = text_.size();
+  text_.resize(before + std::max(before, std::size_t{1} << 20));  // twice as much for long records
+  text_.resize(before + file_->read(text_.data() + before, text_.size() - before));
+  ended_ = text_.size() == before;
+  return !ended_;
 }
 
 bool Records::next() {
   do {
     if (!skip_to_record()) return false;
     line_ = next_line_;
-    split();
+    // A record that reaches the end of what is in memory may go on.
+    while (true) {
+      const std::size_t start = at_;
+      split();
+      if (!at_end() || exhausted()) break;
+      at_ = start;
+      next_line_ = line_;
+      read_more();
+    }
   } while (fields_.size() == 1 && fields_[0].text.empty() && !fields_[0].quoted);
   return true;
 }
@@ -103,16 +132,20 @@ void Records::end_line() {
 
 /// Past line ends, blanks and comments; false at the end.
 bool Records::skip_to_record() {
-  while (!at_end()) {
+  while (true) {
+    const std::size_t start = at_, line = next_line_;
     while (at_blank()) ++at_;
-    if (at_end()) return false;
-    if (text_[at_] == '#') {
+    if (!at_end() && text_[at_] == '#') {
       while (!at_line_end()) ++at_;
     }
     if (!at_line_end()) return true;
     end_line();
+    if (!at_end()) continue;
+    if (exhausted()) return false;
+    at_ = start;  // the line may go on
+    next_line_ = line;
+    read_more();
   }
-  return false;
 }
 
 void Records::split() {
@@ -139,6 +172,7 @@ Field Records::plain_field() {
 Field Records::quoted_field() {
   const std::size_t start = ++at_;
   for (;; ++at_) {
+    if (at_end() && !exhausted()) return {};  // it will be read again with what follows
     if (at_end()) throw refusal(path_, line_, "a quote is not closed");
     if (text_[at_] == '\n') ++next_line_;
     if (text_[at_] != '"') continue;
@@ -162,7 +196,7 @@ char Records::find_delimiter() {
   if (is_tsv(path_)) return '\t';
   if (!skip_to_record()) return ',';
   bool semicolon = false, comma = false, tab = false, inside = false;
-  for (; !at_end() && (inside || !at_line_end()); ++at_) {
+  for (; (!at_end() || read_more()) && (inside || !at_line_end()); ++at_) {
     if (text_[at_] == '"') inside = !inside;
     if (inside) continue;
     semicolon |= text_[at_] == ';';

@@ -61,6 +61,9 @@ Array read_csv(const std::string& path, const std::string& only,
 /// The number of records, whatever they hold.
 Index count_csv(const std::string& path);
 
+/// As `look_at_part`.
+TextPart part_of_csv(const std::string& path, int part, int parts);
+
 /// The names of the same columns; empty without a header.
 std::vector<std::string> names_csv(const std::string& path, const std::string& only,
                                    const std::vector<std::string>& without);
@@ -161,6 +164,10 @@ std::string among(const std::string& name, const std::vector<std::string>& names
 /// that may not be written to or has several names, a pipe, a folder.
 void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write);
+
+/// Writes what `make` hands over piece by piece, like write_bytes.
+using TakeBytes = std::function<void(std::string_view bytes)>;
+void write_stream(const std::string& path, const std::function<void(const TakeBytes&)>& make);
 
 /// write_atomically with these pieces, one after the other.
 void write_bytes(const std::string& path, const std::vector<std::string_view>& pieces);

@@ -284,6 +284,12 @@ Index count_points(const std::string& text, bool transpose,
   return transpose ? shape.cols : shape.rows;
 }
 
+std::optional<TextPart> look_at_part(const std::string& text, bool transpose, int part, int parts) {
+  const Spec spec = parse_spec(text);
+  if (transpose || format_of(spec.path).read != nullptr) return std::nullopt;
+  return part_of_csv(spec.path, part, parts);
+}
+
 Matrix read_points(const std::string& text, bool transpose, const std::vector<std::string>& without,
                    const RowRange& rows) {
   const Spec spec = parse_spec(text);

@@ -249,6 +249,17 @@ void write_npy(const std::string& path, const Matrix& values) {
   write_bytes(path, {npy_header(Scalar::f64, {values.rows(), values.cols()}), bytes});
 }
 
+void write_npy(const std::string& path, Index rows, Index columns,
+               const std::function<void(const TakeRows& take)>& make) {
+  write_stream(path, [&](const TakeBytes& write) {
+    write(npy_header(Scalar::f64, {rows, columns}));
+    make([&](const Matrix& some) {
+      write({reinterpret_cast<const char*>(some.data()),
+             static_cast<std::size_t>(some.size()) * sizeof(double)});
+    });
+  });
+}
+
 void write_npy(const std::string& path, const Labels& values) {
   const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
                                static_cast<std::size_t>(values.size()) * sizeof(std::int64_t));

@@ -102,19 +102,27 @@ struct Image {
   std::size_t bytes = 0;
 };
 
+/// A value of this type, or what a pointer to one leads to; null for others.
+template <class T>
+const T* held(const Value& value) {
+  if (const auto* one = std::get_if<T>(&value)) return one;
+  const auto* pointer = std::get_if<const T*>(&value);
+  return pointer ? *pointer : nullptr;
+}
+
 Image image_of(const Value& value) {
   const auto image = [](Scalar scalar, const std::vector<Index>& shape, const void* data) {
     std::size_t bytes = size_of(scalar);
     for (const Index length : shape) bytes *= static_cast<std::size_t>(length);
     return Image{npy_header(scalar, shape), data, bytes};
   };
-  if (const auto* matrix = std::get_if<Matrix>(&value)) {
+  if (const auto* matrix = held<Matrix>(value)) {
     return image(Scalar::f64, {matrix->rows(), matrix->cols()}, matrix->data());
   }
-  if (const auto* vector = std::get_if<Vector>(&value)) {
+  if (const auto* vector = held<Vector>(value)) {
     return image(Scalar::f64, {vector->size()}, vector->data());
   }
-  if (const auto* labels = std::get_if<Labels>(&value)) {
+  if (const auto* labels = held<Labels>(value)) {
     return image(Scalar::i64, {labels->size()}, labels->data());
   }
   const auto& text = std::get<std::string>(value);

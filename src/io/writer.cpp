@@ -162,12 +162,18 @@ void write_atomically(const std::string& path,
   sync_folder(place);
 }
 
-void write_bytes(const std::string& path, const std::vector<std::string_view>& pieces) {
+void write_stream(const std::string& path, const std::function<void(const TakeBytes&)>& make) {
   write_atomically(path, [&](const std::string& temporary) {
     Descriptor file(::open(temporary.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
     if (file.value() < 0) write_failed(path, errno);
-    for (const std::string_view piece : pieces) write_all(file.value(), piece, path);
+    make([&](std::string_view bytes) { write_all(file.value(), bytes, path); });
     if (!file.close()) write_failed(path, errno);
+  });
+}
+
+void write_bytes(const std::string& path, const std::vector<std::string_view>& pieces) {
+  write_stream(path, [&](const TakeBytes& write) {
+    for (const std::string_view piece : pieces) write(piece);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "model/coupling.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -133,6 +134,14 @@ class EntropicCoupling final : public Coupling {
         visit);
   }
 
+  void visit_part(Direction direction, const Matrix& points,
+                  const PartVisitor& visit) const override {
+    visit_rows(
+        direction,
+        direction == Direction::forward ? sides_.new_source(points) : sides_.new_target(points),
+        [&](Index first, const Matrix& rows, const Vector& tops) { visit(first, rows, tops); });
+  }
+
   // Sums that are exact are the weights, or follow the class shares; relaxed ones follow from the
   // potentials.
   Vector masses(Direction direction) const override {
@@ -221,6 +230,10 @@ class SparseCoupling final : public Coupling {
     visit_own(direction, nearest_moved(direction, points), visit);
   }
 
+  void visit_part(Direction, const Matrix&, const PartVisitor&) const override {
+    assert(false);  // ranks have no exact plans
+  }
+
   Vector masses(Direction direction) const override {
     Vector sums = Vector::Zero(own(direction).size());
     for (const Mass& mass : model_.exact) sums[from(direction, mass)] += mass.amount;
@@ -304,13 +317,11 @@ Matrix Coupling::new_barycentres(Direction direction, const Matrix& points) cons
   return mapped;
 }
 
-Matrix Coupling::plan() const {
-  Matrix plan(model_.source.size(), model_.target.size());
+void Coupling::visit_plan(const RowVisitor& visit) const {
   const Vector sums = masses(Direction::forward);
-  visit_own(Direction::forward, all_of(plan.rows()), [&](Index first, const Matrix& rows) {
-    plan.middleRows(first, rows.rows()) = sums.segment(first, rows.rows()).asDiagonal() * rows;
+  visit_own(Direction::forward, all_of(model_.source.size()), [&](Index first, const Matrix& rows) {
+    visit(first, sums.segment(first, rows.rows()).asDiagonal() * rows);
   });
-  return plan;
 }
 
 std::unique_ptr<Coupling> coupling_of(const Model& model) {

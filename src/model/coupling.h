@@ -39,6 +39,13 @@ class Coupling {
   virtual void visit_new(Direction direction, const Matrix& points,
                          const RowVisitor& visit) const = 0;
 
+  /// The same where each of several ranks has some points of the other domain. The weight of the
+  /// j-th of these is rows(i, j) 2^tops(i), up to a factor that is the same on all ranks. Never
+  /// called for a rank whose points have no weight, nor for an exact plan.
+  using PartVisitor = std::function<void(Index first, const Matrix& rows, const Vector& tops)>;
+  virtual void visit_part(Direction direction, const Matrix& points,
+                          const PartVisitor& visit) const = 0;
+
   /// The mass of each point of the model in the plan: its row sums, or column sums when backward.
   virtual Vector masses(Direction direction) const = 0;
 
@@ -47,8 +54,8 @@ class Coupling {
   Matrix own_barycentres(Direction direction) const;  ///< of all points
   virtual Matrix new_barycentres(Direction direction, const Matrix& points) const;
 
-  /// The plan itself, m x n.
-  Matrix plan() const;
+  /// Rows of the plan itself, in order, some at a time.
+  void visit_plan(const RowVisitor& visit) const;
 
  protected:
   const Domain& own(Direction direction) const {

@@ -305,7 +305,7 @@ Error refusal(const std::string& path, const std::string& cause) {
 void save(const Model& model, const std::string& path) {
   std::map<std::string, io::Value> arrays;
   for_each_array(model, [&](const char* key, const auto& values) {
-    if (values.size() > 0) arrays[key] = values;
+    if (values.size() > 0) arrays[key] = &values;
   });
   for_each_scalar(model, [&](const char* key, double value) {
     arrays[key] = Vector(Vector::Constant(1, value));
@@ -336,7 +336,7 @@ void save(const Model& model, const std::string& path) {
   if (!model.features.empty()) meta["features"] = model.features;
   if (model.classes) {
     for_each_class_array(*model.classes, [&](const std::string& key, const auto& values) {
-      if (values.size() > 0) arrays[key] = values;
+      if (values.size() > 0) arrays[key] = &values;
     });
     for_each_class_scalar(*model.classes, [&](const char* key, double value) {
       arrays[key] = Vector(Vector::Constant(1, value));

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -143,14 +145,74 @@ Labels nearest_among_ranks(const Comm& comm, const Matrix& labelled, const Label
   return predicted;
 }
 
-void require_rule_of_ranks(const Model& model, const PredictOptions& options) {
-  if (options.rule != Rule::propagate || !model.options.resources.comm ||
-      model.options.resources.comm->size() == 1)
-    return;
-  throw Error({.field = "rule",
-               .value = std::string(names(Rule{})[static_cast<std::size_t>(options.rule)]),
-               .problem = "works in one process, and these are several",
-               .remedy = "give another $rule, or label with the saved model"});
+// The labels that there are on any rank, ascending.
+Labels labels_of_ranks(const Comm& comm, const Labels& local) {
+  const Vector own = local.size() > 0 ? Vector(ClassPlaces(local).names.cast<double>()) : Vector();
+  std::vector<Index> sizes(static_cast<std::size_t>(comm.size()), 1);
+  const Vector counts = comm.gather(Vector::Constant(1, static_cast<double>(own.size())), sizes);
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank)
+    sizes[rank] = static_cast<Index>(counts[static_cast<Index>(rank)]);
+  return ClassPlaces(comm.gather(own, sizes).cast<std::int64_t>()).names;
+}
+
+// The indicator of each class on the points that have it.
+Matrix members_of(const Labels& labels, const Labels& classes) {
+  Matrix members = Matrix::Zero(labels.size(), classes.size());
+  for (Index i = 0; i < labels.size(); ++i)
+    members(i, ClassPlaces::place_in(classes, labels[i])) = 1;
+  return members;
+}
+
+// What the plan sends to each point by class, where each rank has some of the source points: the
+// sums of all ranks under the largest exponent that any has.
+ClassShares shares_among_ranks(const Comm& comm, const Model& model, const Matrix& points) {
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  const Labels& labels = model.source.labels;
+  const bool some = model.f.size() > 0 && model.f.maxCoeff() > none;
+  agree(&comm, [&] {
+    if (some) require_labels(model);
+  });
+  ClassShares out{labels_of_ranks(comm, labels), {}};
+  const Matrix members = members_of(labels, out.classes);
+  const Index classes = out.classes.size();
+  out.shares.resize(points.rows(), classes);
+  for (Index begin = 0; begin < points.rows(); begin += points_at_once) {
+    const Index count = std::min(points_at_once, points.rows() - begin);
+    Matrix sums = Matrix::Zero(count, classes);
+    Vector tops = Vector::Constant(count, none);
+    if (some)
+      coupling_of(model)->visit_part(Direction::backward, points.middleRows(begin, count),
+                                     [&](Index first, const Matrix& rows, const Vector& exponents) {
+                                       sums.middleRows(first, rows.rows()) =
+                                           linalg::multiply(rows, members);
+                                       tops.segment(first, rows.rows()) = exponents;
+                                     });
+    const Vector top = comm.maximum(tops);
+    sums = (tops - top).unaryExpr([](double x) { return std::exp2(x); }).asDiagonal() * sums;
+    const Vector all =
+        comm.gather(Eigen::Map<const Vector>(sums.data(), sums.size()),
+                    std::vector<Index>(static_cast<std::size_t>(comm.size()), sums.size()));
+    sums.setZero();
+    for (Index rank = 0; rank < comm.size(); ++rank)
+      sums += Eigen::Map<const Matrix>(all.data() + rank * sums.size(), count, classes);
+    out.shares.middleRows(begin, count) = sums.rowwise().sum().cwiseInverse().asDiagonal() * sums;
+  }
+  return out;
+}
+
+// Label propagation to preprocessed points.
+ClassShares shares_through_plan(const Model& model, const Matrix& points) {
+  const Comm* comm = model.options.resources.comm.get();
+  if (comm && comm->size() > 1) return shares_among_ranks(*comm, model, points);
+  require_labels(model);
+  ClassShares out{ClassPlaces(model.source.labels).names, {}};
+  const Matrix members = members_of(model.source.labels, out.classes);
+  out.shares.resize(points.rows(), out.classes.size());
+  coupling_of(model)->visit_new(
+      Direction::backward, points, [&](Index first, const Matrix& weights) {
+        out.shares.middleRows(first, weights.rows()) = linalg::multiply(weights, members);
+      });
+  return out;
 }
 
 }  // namespace
@@ -222,7 +284,6 @@ Predictor::Predictor(const Model& model, const PredictOptions& options)
       options_.rule = rule_for(model, options.rule);
     else if (options.rule == Rule::automatic)
       options_.rule = model.classes ? Rule::head : Rule::nearest;
-    require_rule_of_ranks(model, options_);
   });
   if (options_.rule != Rule::nearest) return;
   const linalg::Threads scope = threads_of(model);
@@ -243,14 +304,23 @@ Matrix Predictor::seen(const Matrix& points) const {
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
-  if (options_.rule == Rule::propagate) return most_likely(propagate(model_, points));
   const linalg::Threads scope = threads_of(model_);
   require_finite(points, "points");
+  return labels_of(model_.scaler.apply(points));
+}
+
+Labels Predictor::of_targets() const {
+  return labels_of(model_.target.points);
+}
+
+Labels Predictor::labels_of(const Matrix& points) const {
+  const linalg::Threads scope = threads_of(model_);
+  if (options_.rule == Rule::propagate) return most_likely(shares_through_plan(model_, points));
   // Scores tell far points apart where their probabilities are equal to the last digit.
   if (options_.rule == Rule::head)
-    return most_likely({model_.classes->classes, model_.classes->head.scores(model_.metric.embed(
-                                                     model_.scaler.apply(points)))});
-  const Matrix embedded = seen(model_.scaler.apply(points));
+    return most_likely(
+        {model_.classes->classes, model_.classes->head.scores(model_.metric.embed(points))});
+  const Matrix embedded = seen(points);
   if (const Comm* comm = model_.options.resources.comm.get())
     return nearest_among_ranks(*comm, mapped_, labels_, embedded, options_.neighbours);
   return nearest_labels(mapped_, labels_, embedded, options_.neighbours);
@@ -298,21 +368,9 @@ ClassShares probabilities(const Model& model, const MatrixView& points,
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
-  require_all_rows(model);
   const linalg::Threads scope = threads_of(model);
-  require_labels(model);
   require_finite(points, "points");
-  const ClassPlaces classes(model.source.labels);
-  ClassShares out{classes.names, {}};
-  Matrix members = Matrix::Zero(model.source.size(), out.classes.size());
-  for (Index i = 0; i < members.rows(); ++i)
-    members(i, classes.places[static_cast<std::size_t>(i)]) = 1;
-  out.shares.resize(points.rows(), out.classes.size());
-  coupling_of(model)->visit_new(
-      Direction::backward, model.scaler.apply(points), [&](Index first, const Matrix& weights) {
-        out.shares.middleRows(first, weights.rows()) = linalg::multiply(weights, members);
-      });
-  return out;
+  return shares_through_plan(model, model.scaler.apply(points));
 }
 
 Labels most_likely(const ClassShares& shares) {

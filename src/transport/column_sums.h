@@ -27,6 +27,12 @@ class ColumnSums {
     }
   }
 
+  /// Frees the memory.
+  void clear() {
+    totals_.resize(0, 0);
+    recent_.resize(0, 0);
+  }
+
   /// Adds a_i times row i for the four rows, or the one, at k. Two threads never share a piece.
   void add(Index piece, const T* k, int count, const double* a) {
     const Index n = totals_.cols();

@@ -47,9 +47,18 @@ template <class T>
 void CpuEntries<T>::use(const GroundCost& cost, const WorkPlan& plan) {
   cost_ = &cost;
   unit_ = 1;
-  if (plan.stored) return store(plan);
+  if (plan.stored) {
+    drop_factors();
+    return store(plan);
+  }
   entries_.resize(0, 0);
   keep_factors();
+}
+
+template <class T>
+void CpuEntries<T>::drop_factors() {
+  u_.resize(0, 0);
+  v_.resize(0, 0);
 }
 
 template <class T>
@@ -100,6 +109,30 @@ void CpuEntries<T>::keep_factors() {
     u_ = (cost_->u() / u_size).template cast<T>();
     v_ = (cost_->v() / v_size).template cast<T>();
   }
+}
+
+template <class T>
+double CpuEntries<T>::between(const Vector& a, const Vector& b) const {
+  if (!has_factors()) return cost_->between(a, b);
+  const Shard& shard = cost_->shard();
+  const Vector moved = shard.sum(u_.rows(), u_.cols(), [&](Rows rows) {
+    Vector sum = Vector::Zero(u_.cols());
+    for (Index i = rows.begin; i < rows.end; ++i)
+      sum += a[i] * u_.row(i).template cast<double>().transpose();
+    return sum;
+  });
+  Vector wanted = Vector::Zero(v_.cols());
+  for (Index j = 0; j < v_.rows(); ++j)
+    wanted += b[j] * v_.row(j).template cast<double>().transpose();
+  return shard.dot(a, cost_->alpha()) * b.sum() + b.dot(cost_->beta()) * shard.sum(a) -
+         2 * unit_ * moved.dot(wanted);
+}
+
+template <class T>
+Vector CpuEntries<T>::column(Index j) const {
+  if (!has_factors()) return cost_->column(j);
+  const Vector products = (u_ * v_.row(j).transpose()).template cast<double>() * (2 * unit_);
+  return (cost_->alpha() - products).array() + cost_->beta()[j];
 }
 
 template <class T>

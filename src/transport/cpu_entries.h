@@ -39,11 +39,20 @@ void for_parts(Rows rows, Index most, Body&& body) {
 template <class T>
 class CpuEntries {
  public:
-  /// Takes the costs, which must live until the next call. Stores all entries, or what is needed to
+  /// Takes the costs, which must live until the next call, less their factors where this has its
+  /// own. Stores all entries, or what is needed to
   /// make them. Memory is kept from one call to the next.
   void use(const GroundCost& cost, const WorkPlan& plan);
 
+  /// Frees the factors that it made.
+  void drop_factors();
+
   double unit() const { return unit_; }
+  bool has_factors() const { return u_.size() > 0 || v_.size() > 0; }
+
+  // The costs themselves, as GroundCost has them, from the factors that are there.
+  double between(const Vector& a, const Vector& b) const;
+  Vector column(Index j) const;
 
   /// The entries of a row, when they are stored.
   const T* row(Index i) const;

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/linalg.h"
@@ -27,22 +28,22 @@ Eigen::RowVectorXd mean_of(const Matrix& points, const Shard& shard) {
   });
 }
 
-// One side of a factored cost: points from their mean, in the room that is given, their squared
-// lengths from `offset` beside it, and the longest of them. Each row is read once.
+// One side of a factored cost beside the points from their mean: their squared lengths from
+// `offset` beside it, and the longest of them.
 struct Side {
-  Matrix centred;
   Vector squares;
   double longest = 0;
 };
 
+// Each row is read once. `centred` may be the points themselves.
 Side one_side(const Matrix& points, const Eigen::RowVectorXd& mean,
-              const Eigen::RowVectorXd& offset, Matrix room) {
-  Side side{std::move(room), Vector(points.rows())};
-  side.centred.resize(points.rows(), points.cols());
+              const Eigen::RowVectorXd& offset, Matrix& centred) {
+  Side side{Vector(points.rows())};
+  centred.resize(points.rows(), points.cols());
   Vector longest = Vector::Zero(piece_count(points.rows()));
   linalg::for_rows(points.rows(), points.cols(), [&](Index k, Rows rows) {
     for (Index i = rows.begin; i < rows.end; ++i) {
-      auto row = side.centred.row(i);
+      auto row = centred.row(i);
       row = points.row(i) - mean;
       side.squares[i] = (row + offset).squaredNorm();
       longest[k] = std::max(longest[k], row.squaredNorm());
@@ -69,32 +70,45 @@ GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard sh
 GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard shard,
                                       GroundCost room) {
   const Eigen::RowVectorXd mean = mean_of(x, shard);
-  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard), std::move(room));
+  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard), room);
+}
+
+GroundCost GroundCost::between_points(PointPair points, Shard shard) {
+  GroundCost room;
+  std::tie(room.u_, room.v_) = std::move(points);
+  const Eigen::RowVectorXd mean = mean_of(room.u_, shard);
+  return measured_from(room.u_, room.v_, mean, mean_of(room.v_, {}), std::move(shard), room);
 }
 
 GroundCost GroundCost::to_anchors(const Matrix& x, const Matrix& z) {
   const Eigen::RowVectorXd mean = mean_of(z, {});
-  return measured_from(x, z, mean, mean, {}, {});
+  GroundCost room;
+  return measured_from(x, z, mean, mean, {}, room);
 }
 
 GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
                                      const Eigen::RowVectorXd& x_mean,
                                      const Eigen::RowVectorXd& z_mean, Shard shard,
-                                     GroundCost room) {
+                                     GroundCost& room) {
   assert(x.cols() == z.cols() && shard.total(x.rows()) > 0 && z.rows() > 0);
   GroundCost cost;
   cost.shard_ = std::move(shard);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
-  Side left = one_side(x, x_mean, apart, std::move(room.u_));
-  Side right = one_side(z, z_mean, -apart, std::move(room.v_));
+  Side left = one_side(x, x_mean, apart, room.u_);
+  Side right = one_side(z, z_mean, -apart, room.v_);
   cost.range_ = std::pow(cost.shard_.maximum(left.longest) + right.longest, 2);
-  cost.u_ = std::move(left.centred);
-  cost.v_ = std::move(right.centred);
+  cost.u_ = std::move(room.u_);
+  cost.v_ = std::move(room.v_);
   cost.alpha_ = std::move(left.squares);
   cost.beta_ = right.squares.array() - apart.squaredNorm();
   if (cost.shard_.any(!std::isfinite(cost.alpha_.sum() + cost.beta_.sum())))
     cost.range_ = std::numeric_limits<double>::infinity();
   return cost;
+}
+
+void GroundCost::drop_factors() {
+  u_.resize(0, 0);
+  v_.resize(0, 0);
 }
 
 GroundCost GroundCost::dense(Matrix costs, Shard shard) {

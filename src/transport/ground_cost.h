@@ -2,6 +2,8 @@
 // exact transport, maps of new points, neighbours) takes them from here.
 #pragma once
 
+#include <utility>
+
 #include "base/shard.h"
 #include "remblai/types.h"
 
@@ -22,6 +24,9 @@ class GroundCost {
   /// The same in the memory of a cost that is not needed any more, where it fits.
   static GroundCost between_points(const Matrix& x, const Matrix& z, Shard shard, GroundCost room);
 
+  /// The same of points whose memory it takes.
+  static GroundCost between_points(PointPair points, Shard shard = {});
+
   /// The same for rows of x that have nothing to do with each other: they are measured from the
   /// mean of z, so that one far point costs the others no digits.
   static GroundCost to_anchors(const Matrix& x, const Matrix& z);
@@ -41,8 +46,15 @@ class GroundCost {
   const Matrix& matrix() const { return matrix_; }  ///< c - alpha - beta; dense costs only
   const Matrix& u() const { return u_; }            ///< m x k; factored costs only
   const Matrix& v() const { return v_; }            ///< n x k
-  const Vector& alpha() const { return alpha_; }    ///< m
-  const Vector& beta() const { return beta_; }      ///< n
+  /// These give up their memory. There are no costs any more.
+  PointPair factors() && { return {std::move(u_), std::move(v_)}; }
+
+  /// Frees u and v, for who has made something of them. Nothing can be asked for after it but what
+  /// is said of all costs: sizes, shard, alpha, beta and range.
+  void drop_factors();
+
+  const Vector& alpha() const { return alpha_; }  ///< m
+  const Vector& beta() const { return beta_; }    ///< n
 
   /// An upper bound of the largest cost between points that share their mean: how much the costs of
   /// a row or a column can differ, which is what makes a transport problem hard. For a
@@ -66,7 +78,7 @@ class GroundCost {
  private:
   static GroundCost measured_from(const Matrix& x, const Matrix& z,
                                   const Eigen::RowVectorXd& x_mean,
-                                  const Eigen::RowVectorXd& z_mean, Shard shard, GroundCost room);
+                                  const Eigen::RowVectorXd& z_mean, Shard shard, GroundCost& room);
   void measure_dense();
 
   bool dense_ = false;

@@ -53,11 +53,11 @@ bool Kernel::goes_on() const {
   return answer_();
 }
 
-double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows) {
-  const Vector exponents = rows - s * cost.column(j);
-  const double top = cost.shard().largest(exponents);
+double log2_column_sum(const Vector& column, double s, const Vector& rows, const Shard& shard) {
+  const Vector exponents = rows - s * column;
+  const double top = shard.largest(exponents);
   const auto power = [&](double x) { return std::exp2(x - top); };
-  return top + std::log2(cost.shard().sum(exponents.unaryExpr(power)));
+  return top + std::log2(shard.sum(exponents.unaryExpr(power)));
 }
 
 namespace {
@@ -70,10 +70,10 @@ constexpr Index columns_worth_a_gpu = 4097;
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n) {
-  // Kernels of two kinds add up differently, so all ranks have the same: a GPU if it was asked for.
+  // Kernels of two kinds add up differently, so all ranks have the same.
   const Comm* comm = resources.comm.get();
   const bool automatic = resources.device == Device::automatic;
-  if (resources.device == Device::cpu || (comm && automatic)) return make_cpu_kernel(resources);
+  if (resources.device == Device::cpu) return make_cpu_kernel(resources);
   const auto on_gpu = [&](int number) {
     std::unique_ptr<Kernel> kernel = make_cuda_kernel(resources, number);
     return comm ? among_ranks(std::move(kernel)) : std::move(kernel);
@@ -82,13 +82,16 @@ std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n
   const int own = comm && gpu_count() > 0 ? comm->rank_here() % gpu_count() : 0;
   if (automatic) {
     const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
-    if (large && n >= columns_worth_a_gpu && gpu_count() > 0) {
+    const int wanted = comm ? comm->ranks_here() : 1;
+    std::unique_ptr<Kernel> kernel;
+    if (large && n >= columns_worth_a_gpu && gpu_count() >= wanted) {
       try {
-        return on_gpu(own);
+        kernel = on_gpu(own);
       } catch (const Error&) {  // a GPU that cannot be used is none
       }
     }
-    return make_cpu_kernel(resources);
+    const bool none = comm ? comm->maximum(Vector::Constant(1, kernel ? 0 : 1))[0] > 0 : !kernel;
+    return none ? make_cpu_kernel(resources) : std::move(kernel);
   }
   const int given = static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
   const int number = given == 0 ? own : given;

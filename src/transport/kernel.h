@@ -81,6 +81,14 @@ class Kernel {
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
   virtual Matrix matrix() const = 0;                          ///< K itself, m x n
 
+  /// Frees what the next `use` makes anew, where that is much beside what is stored. Until then
+  /// there are neither costs nor K.
+  virtual void rest() {}
+
+  /// Whether it made factors of its own of those of a factored cost, which need not be there any
+  /// more after `use`.
+  virtual bool has_factors() const { return false; }
+
   /// sum_ij y_i c_ij x_j, with the costs themselves and not K.
   virtual double between(const Vector& y, const Vector& x) const = 0;
 
@@ -146,8 +154,11 @@ class Kernel {
   mutable std::chrono::steady_clock::time_point last_look_;
 };
 
-/// log2 sum_i 2^(rows_i - s c_ij) for one column, on the processor.
-double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows);
+/// log2 sum_i 2^(rows_i - s c_i) for one column of costs, on the processor.
+double log2_column_sum(const Vector& column, double s, const Vector& rows, const Shard& shard);
+inline double log2_column_sum(const GroundCost& cost, double s, Index j, const Vector& rows) {
+  return log2_column_sum(cost.column(j), s, rows, cost.shard());
+}
 
 /// The kernel for these resources and m x n entries. Throws Error where a GPU is asked for that
 /// there is not.

@@ -40,6 +40,7 @@ class CpuKernel final : public Kernel {
   explicit CpuKernel(const Resources& resources) : resources_(resources) {}
 
   void use(const GroundCost& cost) override;
+  void rest() override;
   Vector rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) override;
   Sums fix(double lambda, const Vector& f, const Vector& g) override;
   Vector fused(const Vector& x, const RowRule& rule) const override;
@@ -47,7 +48,8 @@ class CpuKernel final : public Kernel {
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
   Matrix matrix() const override;
-  double between(const Vector& y, const Vector& x) const override { return cost_->between(y, x); }
+  bool has_factors() const override { return entries_.has_factors(); }
+  double between(const Vector& y, const Vector& x) const override { return entries_.between(y, x); }
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;
   // A factor needs the sum of a matrix over all rows in one order, which would be n^2 numbers a
@@ -133,6 +135,14 @@ void CpuKernel<T>::use(const GroundCost& cost) {
   }
   entries_.use(cost, plan_);
   row_shift_.resize(m());
+}
+
+template <class T>
+void CpuKernel<T>::rest() {
+  if (plan_.stored) return;
+  entries_.drop_factors();
+  blocks_.clear();
+  sums_.clear();
 }
 
 // out_i = sum_j k_ij x_j for the four rows, or one, at k.
@@ -325,10 +335,12 @@ Matrix CpuKernel<T>::times(const Matrix& y) const {
   ++counts_.products;
   if constexpr (is_double)
     if (plan_.stored && !plan_.by_shard) return linalg::multiply(kernel_, y);
+  if (!plan_.stored) sums_.clear();  // the rows below need as much
   Matrix product(m(), y.cols());
   const linalg::Threads alone(1);  // every thread of the team makes its own products
   const bool as_made = !plan_.stored || plan_.by_shard;
-  const Index most = as_made ? std::max<Index>(plan_.made_rows, 32) : 32;
+  // Floats become doubles for it: a few rows at a time, which are as large as the rows themselves.
+  const Index most = as_made && is_double ? std::max<Index>(plan_.made_rows, 32) : 32;
   sweep([&](Index, Rows rows, const T* k) {
     for_parts(rows, most, [&](Rows part) {
       const Index count = part.end - part.begin;
@@ -353,7 +365,8 @@ Matrix CpuKernel<T>::matrix() const {
 
 template <class T>
 double CpuKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
-  return remblai::log2_column_sum(*cost_, scale_ / entries_.unit(), j, rows);
+  return remblai::log2_column_sum(entries_.column(j), scale_ / entries_.unit(), rows,
+                                  cost_->shard());
 }
 
 template <class T>

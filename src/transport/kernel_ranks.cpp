@@ -15,6 +15,7 @@ class RanksKernel final : public Kernel {
     shard_ = &cost.shard();
     local_->use(cost);
   }
+  void rest() override { local_->rest(); }
   Vector rescale(double lambda, const Vector& v, Vector& u, const RowRule& rule) override {
     return total(counted([&] { return local_->rescale(lambda, v, u, rule); }));
   }

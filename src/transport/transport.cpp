@@ -124,16 +124,22 @@ void Transport::State::use(GroundCost next) {
                  .remedy = "rescale the points"});
   const linalg::Threads scope(resources.threads);
   cost = std::move(next);
+  bool too_small = false;
   shard.agree([&] {
     try {
       kernel->use(cost);
     } catch (const Error&) {  // a GPU that was taken without being asked for may be too small
       if (resources.device != Device::automatic) throw;
-      resources.device = Device::cpu;
-      kernel = make_kernel(resources, cost.rows(), cost.columns());
-      kernel->use(cost);
+      too_small = true;
     }
   });
+  if (shard.any(too_small)) {
+    resources.device = Device::cpu;
+    kernel = make_kernel(resources, cost.rows(), cost.columns());
+    shard.agree([&] { kernel->use(cost); });
+  }
+  // What a kernel answers by itself needs no second set of factors.
+  if (kernel->has_factors()) cost.drop_factors();
   has_cost = true;
 }
 
@@ -150,6 +156,17 @@ void Transport::set_source_weights(Vector p) {
 void Transport::set_points(const Matrix& x, const Matrix& z) {
   state_->shard.agree([&] { require_points(x, z, state_->shard); });
   state_->use(GroundCost::between_points(x, z, state_->shard, state_->released()));
+}
+
+void Transport::take_points(PointPair points) {
+  state_->shard.agree([&] { require_points(points.first, points.second, state_->shard); });
+  state_->released();
+  state_->use(GroundCost::between_points(std::move(points), state_->shard));
+}
+
+PointPair Transport::released_points() {
+  state_->kernel->rest();
+  return state_->released().factors();
 }
 
 void Transport::set_points(const Matrix& x, const Matrix& z, const Matrix& left,

@@ -263,6 +263,64 @@ TEST(RanksFit, MapsAndLabelsOfTheRanksAreThoseOfTheWhole) {
     });
 }
 
+TEST(RanksFit, SharesThroughThePlanAreThoseOfTheWhole) {
+  for (const Method method : {Method::paper, Method::class_aware}) {
+    Data given = data(203, 90, 4);
+    given.options.method = method;
+    given.problem.source.weights = Vector::Ones(203);
+    given.problem.source.weights.segment(40, 70).setZero();  // all that a rank has
+    const Matrix& points = given.problem.target.points;
+    for (const int ranks : {1, 2, 3, 5})
+      run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+        Options options = given.options;
+        options.resources.comm = comm;
+        const Model model = fit(part_of(given.problem, *comm), options);
+        const ClassShares here = propagate(model, points);
+        const Labels labels = predict(model, points, {.rule = Rule::propagate});
+        EXPECT_EQ(Predictor(model, {.rule = Rule::propagate}).of_targets(), labels);
+        const Model whole = gathered(model);
+        if (comm->rank() > 0) return;
+        const ClassShares all = propagate(whole, points);
+        EXPECT_EQ(here.classes, all.classes);
+        EXPECT_LE((here.shares - all.shares).cwiseAbs().maxCoeff(), 1e-12) << ranks;
+        EXPECT_EQ(labels, most_likely(all)) << ranks;
+      });
+  }
+}
+
+TEST(RanksFit, RowsOfThePlanAreThoseOfTheWhole) {
+  const Data given = data(203, 90, 4);
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Model model = fit(part_of(given.problem, *comm), options);
+    Matrix rows(model.source.size(), 90);
+    Index next = 0;
+    visit_plan(model, [&](Index first, const Matrix& some) {
+      EXPECT_EQ(first, next);
+      rows.middleRows(first, some.rows()) = some;
+      next += some.rows();
+    });
+    EXPECT_EQ(next, model.source.size());
+    const Matrix all = gather_rows(comm.get(), rows);
+    const Model whole = gathered(model);
+    if (comm->rank() > 0) return;
+    EXPECT_LE((all - plan(whole)).cwiseAbs().maxCoeff(), 1e-15);
+  });
+}
+
+TEST(RanksFit, TheTargetIsWholeAgainAfterTheFit) {
+  for (const Index targets : {2, 90}) {
+    const Data given = data(203, targets, 4);
+    run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.resources.comm = comm;
+      const Model model = fit(part_of(given.problem, *comm), options);
+      EXPECT_EQ(model.target.points, given.problem.target.points);
+    });
+  }
+}
+
 TEST(RanksFit, TooManyNeighboursAreCountedOverAllRanks) {
   const Data given = data(70, 30, 2);
   run_ranks(2, [&](const std::shared_ptr<const Comm>& comm) {
@@ -271,7 +329,6 @@ TEST(RanksFit, TooManyNeighboursAreCountedOverAllRanks) {
     const Model model = fit(part_of(given.problem, *comm), options);
     EXPECT_EQ(predict(model, given.problem.target.points, {.neighbours = 70}).size(), 30);
     EXPECT_THROW(predict(model, given.problem.target.points, {.neighbours = 71}), Error);
-    EXPECT_THROW(predict(model, given.problem.target.points, {.rule = Rule::propagate}), Error);
   });
 }
 
@@ -289,7 +346,6 @@ TEST(RanksFit, TheWayBackNeedsAllSourcePoints) {
       }
       EXPECT_THROW(map_back(model), Error);
       EXPECT_THROW(map_back(model, targets), Error);
-      EXPECT_THROW(propagate(model, targets), Error);
       const Model whole = gathered(model);
       if (comm->rank() == 0) {
         EXPECT_EQ(map_back(whole, targets).rows(), 30);

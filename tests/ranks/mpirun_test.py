@@ -5,6 +5,7 @@
 Exit code 77: MPI cannot be had here.
 """
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -20,11 +21,12 @@ program, mpirun, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 LAUNCH = [mpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 
 
-def run(ranks, *words, seconds=120):
+def run(ranks, *words, seconds=120, **environment):
     words = [str(word) for word in words]
     return subprocess.run(
         [*LAUNCH, "-n", str(ranks), program, *words],
         cwd=folder, capture_output=True, text=True, timeout=seconds,
+        env={**os.environ, **environment},
     )  # fmt: skip
 
 
@@ -63,6 +65,11 @@ def write_data(m, n, d):
     np.save(folder / "fortran.npy", np.asfortranarray(x))
     np.savez(folder / "x.npz", x=x)
     np.savetxt(folder / "x.csv", x, delimiter=",", fmt="%.17g")
+    lines = (folder / "x.csv").read_text().splitlines()
+    names = ",".join(f"name{j}" for j in range(d))
+    text = "\r\n".join([names, "# a comment", *lines[: m // 2], "", "  ", *lines[m // 2 :]])
+    (folder / "named.csv").write_bytes(text.encode())
+    (folder / "quoted.csv").write_text(text.replace(names, names.replace("name0", '"a\nname"')))
     np.save(folder / "y.npy", y)
     np.save(folder / "z.npy", draw.standard_normal((n, d)) * 1.2 + 0.5)
     weights = draw.random(m)
@@ -110,13 +117,26 @@ def main():
     # Maps and labels.
     for ranks in (1, 2, 3, 4):
         done = run(ranks, *ADAPT, "--out", f"out{ranks}", "--neighbours", "3", "--test", "z.npy",
-                   "--save-metric")  # fmt: skip
+                   "--save-metric", "--save-plan")  # fmt: skip
         require(done.returncode == 0, f"adapt on {ranks} ranks", done)
         for name in ("labels.npy", "test_labels.npy"):
             a, b = (np.load(folder / out / name) for out in ("out1", f"out{ranks}"))
             require(np.array_equal(a, b), f"{name} of {ranks} ranks differs")
         a, b = (np.load(folder / out / "mapped.npy") for out in ("out1", f"out{ranks}"))
         require(a.shape == b.shape and np.abs(a - b).max() < 1e-12, f"mapped.npy of {ranks} ranks")
+        a, b = (np.load(folder / out / "plan.npy") for out in ("out1", f"out{ranks}"))
+        require(a.shape == b.shape and np.abs(a - b).max() < 1e-15, f"plan.npy of {ranks} ranks")
+
+    # Labels by the mass that the plan sends.
+    for ranks in (1, 3):
+        done = run(ranks, *ADAPT, "--out", f"mass{ranks}", "--rule", "propagate")
+        require(done.returncode == 0, f"propagate on {ranks} ranks", done)
+    a, b = (np.load(folder / out / "labels.npy") for out in ("mass1", "mass3"))
+    require(np.array_equal(a, b), "labels through the plan differ")
+
+    # What is too long for one message goes in several.
+    done = run(3, *CLASSES, "--out", "short", REMBLAI_MPI_MOST="100")
+    require(done.returncode == 0, "short messages", done)
 
     # The class-aware method, with exact kernel systems' worth of points and with landmarks.
     for name, flags in {"all": [], "some": ["--landmarks", "50"]}.items():
@@ -128,8 +148,10 @@ def main():
             a, b = (np.load(folder / f"{name}{k}" / "labels.npy") for k in (1, ranks))
             require(np.array_equal(a, b), f"class-aware labels of {ranks} ranks differ")
 
+    same_models("all1/model.npz", "short/model.npz", "short messages")
+
     # Every format gives each rank its own rows.
-    for name in ("fortran.npy", "x.npz", "x.csv"):
+    for name in ("fortran.npy", "x.npz", "x.csv", "named.csv", "quoted.csv"):
         done = run(3, *FIT, "--source", name, "--out", "format.npz", "--overwrite")
         require(done.returncode == 0, name, done)
         same_models("exact1.npz", "format.npz", name)

@@ -75,8 +75,10 @@ TEST_P(EveryKernel, IsItsMatrix) {
   EXPECT_LE(test::difference(a, p.cwiseQuotient(truth * y)), error(a));
   EXPECT_LE(test::difference(met, truth.transpose() * a), error(met));
   const Vector exponents = u - std::numbers::log2e / lambda * cost.column(7);
+  // Factors that were made of those of the costs are rounded like the matrix.
   EXPECT_NEAR(k->log2_column_sum(7, u),
-              std::log2(exponents.unaryExpr([](double e) { return std::exp2(e); }).sum()), 1e-12);
+              std::log2(exponents.unaryExpr([](double e) { return std::exp2(e); }).sum()),
+              k->has_factors() ? 1e-6 : 1e-12);
 }
 
 TEST_P(EveryKernel, BecomesThePlan) {
