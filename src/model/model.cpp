@@ -25,7 +25,7 @@ Model gathered(const Model& model) {
 }
 
 Matrix plan(const Model& model) {
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   return coupling_of(model)->plan();
 }
 
