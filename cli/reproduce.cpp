@@ -2,6 +2,7 @@
 // numbers. A run can be stopped at any moment and resumed; the journal in the output folder has
 // what is done.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -84,6 +85,21 @@ Experiment load(const ReproduceCommand& arguments) {
   return office_caltech_experiment(arguments.data, selection);
 }
 
+bool on_gpu(const Resources& resources) {
+  return resources.device != Device::automatic && resources.device != Device::cpu;
+}
+
+/// Matrices come and go by the thousand: their memory stays with the process, which otherwise has
+/// every page of it cleared again and again.
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 1 << 26);
+#endif
+}
+
 /// What the result of a task depends on.
 Json settings_json(const ReproduceCommand& arguments) {
   const Settings& settings = arguments.settings;
@@ -101,6 +117,7 @@ Json settings_json(const ReproduceCommand& arguments) {
   json["neighbours"] = settings.prediction.neighbours;
   json["knn-metric"] = name(settings.prediction.knn_metric);
   json["preprocess"] = name(options.preprocess);
+  if (on_gpu(options.resources)) json["device"] = name(options.resources.device);
   return json;
 }
 
@@ -148,6 +165,8 @@ int run(ReproduceCommand arguments) {
     throw Error({.field = "--data", .value = arguments.data, .problem = "is not a folder"});
   const std::string& folder = arguments.out;
 
+  keep_memory();
+  require_device(settings.options.resources);
   const Stopwatch watch;
   std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");
   const Experiment experiment = load(arguments);
@@ -257,6 +276,7 @@ void add_reproduce(CLI::App& app, Action& action) {
   add_options(command, arguments->settings.prediction);
   add_integer(command, "--jobs", arguments->jobs,
               "tasks at a time, one thread each; 0 is one for each core", group::running);
+  add_options(command, arguments->settings.options.resources, {"device"}, "cpu");
   add_flag(command, "--quiet", arguments->quiet, "no progress: only the table", group::running);
   add_help(command);
   command.callback([arguments, &command, &action] {

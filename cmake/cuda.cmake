@@ -35,7 +35,8 @@ endif()
 if(REMBLAI_HAS_CUDA)
   # Their headers are nobody else's.
   set(cuda_sources src/transport/cuda/channel.cpp src/transport/cuda/columns.cu
-                   src/transport/cuda/devices.cpp src/transport/cuda/entries.cu
+                   src/transport/cuda/dense.cu src/transport/cuda/devices.cpp
+                   src/transport/cuda/engine_cuda.cpp src/transport/cuda/entries.cu
                    src/transport/cuda/gradients_cuda.cpp
                    src/transport/cuda/iterations_cuda.cpp src/transport/cuda/kernel_cuda.cpp
                    src/transport/cuda/products_cuda.cpp src/transport/cuda/runtime.cpp

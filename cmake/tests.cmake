@@ -68,6 +68,7 @@ add_executable(
   remblai_tests
   tests/base/cgroup_test.cpp
   tests/base/error_test.cpp
+  tests/base/engine_test.cpp
   tests/base/linalg_test.cpp
   tests/base/parallel_test.cpp
   tests/base/simd_test.cpp
@@ -126,6 +127,7 @@ add_executable(
   tests/report/report_test.cpp
   tests/transport/anderson_test.cpp
   tests/transport/concurrency_test.cpp
+  tests/transport/cuda/engine_cuda_test.cpp
   tests/transport/cuda/kernel_cuda_test.cpp
   tests/transport/exact_test.cpp
   tests/transport/ground_cost_test.cpp

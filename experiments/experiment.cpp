@@ -17,6 +17,7 @@
 #include "office_caltech.h"
 #include "published.h"
 #include "remblai/error.h"
+#include "transport/engine.h"
 
 namespace remblai::experiments {
 namespace {
@@ -131,6 +132,10 @@ Experiment office_caltech_experiment(const std::string& data,
   return experiment;
 }
 
+void require_device(const Resources& resources) {
+  make_engine(resources, 0, 0);
+}
+
 bool run_tasks(const Experiment& experiment, const Settings& settings, int jobs, Journal& journal,
                const TaskProgress& progress) {
   std::vector<const Task*> left;
@@ -146,6 +151,8 @@ bool run_tasks(const Experiment& experiment, const Settings& settings, int jobs,
   int working = std::clamp(jobs, 1, std::max(1, static_cast<int>(left.size())));
   const auto work = [&] {
     try {
+      // One engine for all fits of this thread, where a GPU was asked for.
+      const linalg::OnEngine engine(make_engine(settings.options.resources, 0, 0));
       while (!stop) {
         const Task* task = nullptr;
         {

@@ -54,6 +54,9 @@ struct OfficeCaltechSelection {
 Experiment office_caltech_experiment(const std::string& data,
                                      const OfficeCaltechSelection& selection);
 
+/// Throws Error where these resources ask for a GPU that is not there.
+void require_device(const Resources& resources);
+
 /// Called from the loop with the number of tasks done, and now and then without news; false stops.
 using TaskProgress = std::function<bool(std::size_t done)>;
 

@@ -148,7 +148,8 @@ Trial TaskRunner::class_aware(const Method& method) {
   const auto start = Clock::now();
   auto found = class_models_.find(method.metric);
   if (found == class_models_.end()) {
-    Options options = one_thread({.method = remblai::Method::class_aware});
+    Options options{.method = remblai::Method::class_aware};
+    options.resources = one_thread(settings_.options).resources;
     options.metric = method.metric;
     options.preprocess = settings_.options.preprocess;
     options.classes = settings_.options.classes;

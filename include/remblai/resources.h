@@ -34,7 +34,7 @@ struct REMBLAI_API Resources {
   /// float32 halves memory and time of a pass. Costs are then rounded to 1e-7 of the largest, and
   /// marginals can be met to about 1e-6, not better.
   Precision precision = Precision::float64;
-  Device device = Device::automatic;  ///< where transport plans are made
+  Device device = Device::automatic;  ///< where plans and large matrix products are made
   /// The processes that work on the problem together (remblai/comm.h), each with some rows of the
   /// source; null: this one alone. It is no option of the command line, where mpirun says it.
   std::shared_ptr<const Comm> comm = {};
@@ -52,7 +52,8 @@ void for_each_option(ResourcesType& r, Visitor&& visit) {
   visit("precision", r.precision,
         "of the matrices of all pairs; potentials and totals are double in either");
   visit("device", r.device,
-        "where plans are made; auto: a GPU where there is one and the problem is large enough");
+        "where plans and large matrix products are made; auto: a GPU where there is one and the "
+        "problem is large enough");
   visit("threads", r.threads, "threads; 0 is one for each core");
   visit("memory", r.memory,
         "GiB for matrices of all pairs, which are made block by block when they do not fit; 0 is "

@@ -1,6 +1,6 @@
 // Dense linear algebra by OpenBLAS and LAPACKE, for the row-major matrices of types.h.
 // A row-major A is a column-major A', so LAPACK is always called column-major: nothing is copied
-// for it.
+// for it. Where the thread has an engine, large products go there.
 #include "base/linalg.h"
 
 #include <cblas.h>
@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "base/engine.h"
 #include "base/openblas_core.h"
 #include "base/parallel.h"
 
@@ -58,6 +59,18 @@ CBLAS_TRANSPOSE flag(Op op) {
   return op == Op::none ? CblasNoTrans : CblasTrans;
 }
 
+Operand operand(const Matrix& a, Op op = Op::none) {
+  return {a.data(), a.rows(), a.cols(), op == Op::transpose};
+}
+
+/// The engine of this thread, where it makes a product of this size sooner.
+Engine* engine_for(Index rows, Index columns, Index inner) {
+  Engine* engine = current_engine();
+  const auto m = static_cast<double>(rows), n = static_cast<double>(columns),
+             k = static_cast<double>(inner);
+  return engine && engine->worth(m * n * k, m * k + n * k + m * n) ? engine : nullptr;
+}
+
 /// The lower triangle of C becomes that of C + op(A) op(A)', n x n with k terms an entry.
 void add_symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k, Matrix& c) {
   cblas_dsyrk(CblasRowMajor, CblasLower, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 1.0,
@@ -65,17 +78,27 @@ void add_symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k
 }
 
 Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+  if (Engine* engine = engine_for(n, n, k)) {
+    Matrix c(n, n);
+    const bool inner = op == CblasTrans;
+    if (engine->multiply(operand(a, inner ? Op::transpose : Op::none),
+                         operand(a, inner ? Op::none : Op::transpose), 1, c.data()))
+      return c;
+  }
   Matrix c = Matrix::Zero(n, n);
   add_symmetric_product(a, op, n, k, c);
   c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
   return c;
 }
 
-/// body(first row, some rows) for blocks of a matrix that `fill` makes. A block stays in a cache
-/// and is enough work for one call of BLAS.
+/// Of the blocks that go to an engine.
+constexpr Index numbers_of_engine = Index{1} << 22;
+
+/// body(first row, some rows) for blocks of a matrix that `fill` makes. A block of `numbers` stays
+/// in a cache and is enough work for one call of BLAS.
 template <class Body>
-void for_made_blocks(Index rows, Index columns, const FillRows& fill, Body&& body) {
-  constexpr Index numbers = Index{1} << 20;
+void for_made_blocks(Index rows, Index columns, const FillRows& fill, Body&& body,
+                     Index numbers = Index{1} << 20) {
   const Index most = std::max<Index>(64, numbers / std::max<Index>(1, columns));
   Matrix block;
   for (Index first = 0; first < rows; first += most) {
@@ -175,6 +198,8 @@ void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, doub
   assert(inner == (op_b == Op::none ? b.rows() : b.cols()));
   assert(c.rows() == rows && c.cols() == cols);
   assert(c.size() == 0 || (c.data() != a.data() && c.data() != b.data()));
+  Engine* engine = beta == 0 ? engine_for(rows, cols, inner) : nullptr;
+  if (engine && engine->multiply(operand(a, op_a), operand(b, op_b), alpha, c.data())) return;
   cblas_dgemm(CblasRowMajor, flag(op_a), flag(op_b), size(rows), size(cols), size(inner), alpha,
               a.data(), stride(a.cols()), b.data(), stride(b.cols()), beta, c.data(), stride(cols));
 }
@@ -186,6 +211,10 @@ Matrix multiply(const Matrix& a, const Matrix& b, Op op_a, Op op_b) {
 }
 
 void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c) {
+  Engine* engine = engine_for(c.rows(), c.cols(), a.cols());
+  if (engine && engine->multiply({a.row(first).data(), c.rows(), a.cols()},
+                                 operand(b, Op::transpose), alpha, c.data()))
+    return;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
               size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
               stride(b.cols()), 0, c.data(), stride(c.cols()));
@@ -203,7 +232,16 @@ Matrix gram(const Matrix& a) {
 }
 
 Matrix gram_of_made(Index rows, Index columns, const FillRows& fill) {
-  Matrix c = Matrix::Zero(columns, columns);
+  Matrix c(columns, columns);
+  if (Engine* engine = engine_for(columns, columns, rows)) {
+    engine->start_sum(columns, columns);
+    for_made_blocks(
+        rows, columns, fill,
+        [&](Index, const Matrix& block) { engine->add_to_sum(operand(block), operand(block)); },
+        numbers_of_engine);
+    if (engine->fetch_sum(c.data())) return c;
+  }
+  c.setZero();
   for_made_blocks(rows, columns, fill, [&](Index, const Matrix& block) {
     add_symmetric_product(block, CblasTrans, columns, block.rows(), c);
   });
@@ -212,7 +250,18 @@ Matrix gram_of_made(Index rows, Index columns, const FillRows& fill) {
 }
 
 Matrix transpose_times_made(const Matrix& a, Index columns, const FillRows& fill) {
-  Matrix c = Matrix::Zero(a.cols(), columns);
+  Matrix c(a.cols(), columns);
+  if (Engine* engine = engine_for(a.cols(), columns, a.rows())) {
+    engine->start_sum(a.cols(), columns);
+    for_made_blocks(
+        a.rows(), columns, fill,
+        [&](Index first, const Matrix& block) {
+          engine->add_to_sum({a.row(first).data(), block.rows(), a.cols()}, operand(block));
+        },
+        numbers_of_engine);
+    if (engine->fetch_sum(c.data())) return c;
+  }
+  c.setZero();
   for_made_blocks(a.rows(), columns, fill, [&](Index first, const Matrix& block) {
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, size(a.cols()), size(columns),
                 size(block.rows()), 1.0, a.row(first).data(), stride(a.cols()), block.data(),
@@ -313,6 +362,8 @@ Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
 // Row-major L is an upper triangle to LAPACK, which makes U C U' of it.
 Matrix congruence(const Matrix& lower, const Matrix& c) {
   assert(lower.rows() == lower.cols() && c.rows() == c.cols() && c.rows() == lower.rows());
+  if (engine_for(c.rows(), c.rows(), c.rows()))
+    return multiply(multiply(lower, c, Op::transpose), lower);
   Matrix product = c;
   const int n = size(c.rows());
   if (n > 0) LAPACKE_dsygst(LAPACK_COL_MAJOR, 2, 'U', n, product.data(), n, lower.data(), n);
@@ -321,6 +372,7 @@ Matrix congruence(const Matrix& lower, const Matrix& c) {
 
 Matrix times_transposed_lower(Matrix b, const Matrix& lower) {
   assert(lower.rows() == lower.cols() && b.cols() == lower.rows());
+  if (engine_for(b.rows(), b.cols(), b.cols())) return multiply(b, lower, Op::none, Op::transpose);
   cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, size(b.rows()),
               size(b.cols()), 1.0, lower.data(), stride(lower.cols()), b.data(), stride(b.cols()));
   return b;

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/engine.h"
+
 namespace remblai {
 namespace {
 
@@ -107,6 +109,7 @@ void run_pieces(Index pieces, int threads, const std::function<void(Index)>& bod
   // child has none of them.
   static Team& team = *new Team;
   static std::atomic_flag busy;
+  const linalg::OffEngine processor;
   if (threads <= 1 || pieces <= 1 || busy.test_and_set()) {
     for (Index k = 0; k < pieces; ++k) body(k);
     return;

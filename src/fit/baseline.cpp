@@ -10,6 +10,7 @@
 #include "remblai/predict.h"
 #include "remblai/preprocess.h"
 #include "remblai/threads.h"
+#include "transport/engine.h"
 
 namespace remblai {
 namespace {
@@ -26,20 +27,23 @@ Labels baseline_labels(Baseline baseline, const Problem& problem, const MatrixVi
   problem.source.validate("source");
   problem.target.validate("target");
   require_finite(points, "points");
-  const linalg::Threads scope(thread_count(options.resources.threads));
+  const DenseWork scope(thread_count(options.resources.threads), options.resources,
+                        problem.source.size(), problem.target.size());
   const Scaler scaler = fit_scaler(options.preprocess, problem.source, problem.target);
   const Domain source{scaler.apply(problem.source.points, Role::source), problem.source.labels,
                       problem.source.probabilities()};
   const Domain target{
       scaler.apply(problem.target.points, Role::target), {}, problem.target.probabilities()};
-  const Space space = make_space(source, target, Span::displacements);
+  // Neighbours and kernels see distances alone, which are the same in all coordinates.
+  const bool logistic = baseline == Baseline::logistic;
+  const Space space = make_space(source, target, logistic ? Span::displacements : Span::everything);
   const ClassProblem classes = make_class_problem(space, source.labels, {});
   const Matrix placed = space.frame.coordinates(scaler.apply(points, Role::target));
   if (baseline == Baseline::nearest) {
     const Labels labels = source.labels(space.source_rows);
     return nearest_labels(space.x, labels, placed, neighbours);
   }
-  if (baseline == Baseline::logistic) {
+  if (logistic) {
     // In units of the data, which the penalty is measured in.
     const double length = space.frame.length;
     const LogisticModel model =

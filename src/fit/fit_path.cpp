@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/linalg.h"
 #include "fit/session.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
+#include "transport/engine.h"
 
 namespace remblai {
 namespace {
@@ -18,9 +21,15 @@ using linalg::Op;
 Matrix distances_to_barycentres(const Matrix& products, const Matrix& weights) {
   Matrix distances(products.rows(), weights.rows());
   linalg::gemm(Op::none, products, Op::transpose, weights, -2, 0, distances);
-  const Vector squares =
-      -0.5 * distances.topRows(weights.cols()).transpose().cwiseProduct(weights).rowwise().sum();
-  distances.rowwise() += squares.transpose();
+  // y'y = -sum_k w_k distance_k / 2, some rows at a time, so that both matrices are in a cache.
+  Eigen::RowVectorXd squares = Eigen::RowVectorXd::Zero(weights.rows());
+  constexpr Index some = 16;
+  for (Index first = 0; first < weights.cols(); first += some) {
+    const Index count = std::min(some, weights.cols() - first);
+    const Matrix beside = weights.middleCols(first, count).transpose();
+    squares -= 0.5 * distances.middleRows(first, count).cwiseProduct(beside).colwise().sum();
+  }
+  distances.rowwise() += squares;
   return distances;
 }
 
@@ -115,8 +124,9 @@ Labels FitPath::labels(const PredictOptions& options) const {
                  .value = {},
                  .problem = "there are none to carry over",
                  .remedy = "give a label for each source point"});
-  const linalg::Threads scope(thread_count(state_->common.resources.threads));
   const Space& space = session.space();
+  const Resources& resources = state_->common.resources;
+  const DenseWork scope(thread_count(resources.threads), resources, space.x.rows(), space.z.rows());
   if (session.options().method == Method::class_aware || options.rule == Rule::propagate) {
     const Model model = session.model();
     const Predictor predictor(model, options);

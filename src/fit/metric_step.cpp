@@ -6,11 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "base/engine.h"
 #include "base/linalg.h"
 
 namespace remblai {
-
-using linalg::Op;
 
 MetricStep::MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridge, double geodesic)
     : prior_(std::move(prior)),
@@ -21,24 +20,41 @@ MetricStep::MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridg
   const double inside =
       prior_.inside.size() ? prior_.inside.squaredNorm() : static_cast<double>(rank_);
   prior_norm_ = std::sqrt(inside + missing_ * prior_.outside * prior_.outside);
+  if (!linalg::current_engine() || ridge_.inside.size()) return;
+  // M >= L'E L, and the smallest eigenvalue of L'L is 1/|L^-1|^2 or more.
+  least_ = ridge_.outside;
+  if (prior_.lower.size() == 0) return;
+  Matrix inverse = prior_.lower;
+  linalg::invert_lower(inverse);
+  least_ /= inverse.triangularView<Eigen::Lower>().toDenseMatrix().squaredNorm();
 }
 
 LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   const Matrix c = with_ridge(moment);
   const bool plain = prior_.lower.size() == 0;
-  linalg::Spectrum spectrum = linalg::eigh(plain ? c : linalg::congruence(prior_.lower, c));
+  Matrix m = plain ? c : linalg::congruence(prior_.lower, c);
   LearnedMetric a;
-  if (!spectrum.ok) return a;
-  a.mu = std::move(spectrum.values);
-  a.vectors = std::move(spectrum.vectors);
-  a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
-  if (!a.ok) return a;
-
-  const Vector root = a.mu.array().pow((t_ - 1) / 2);
-  a.factor = a.vectors.transpose();
-  if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
-  a.factor = root.asDiagonal() * a.factor;
-  a.prior_term = a.mu.array().pow(1 - t_).sum();
+  linalg::FourthRoot fourth;
+  if (t_ == 0.5) fourth = linalg::inverse_fourth_root(m, least_);
+  a.ok = fourth.ok;
+  if (fourth.ok) {
+    a.moment = std::move(m);
+    a.vectors = std::move(fourth.inverse);
+    a.prior_term = fourth.trace_of_root;
+    a.factor = plain ? a.vectors : linalg::times_transposed_lower(a.vectors, prior_.lower);
+  } else {
+    linalg::Spectrum spectrum = linalg::eigh(m);
+    if (!spectrum.ok) return a;
+    a.mu = std::move(spectrum.values);
+    a.vectors = std::move(spectrum.vectors);
+    a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
+    if (!a.ok) return a;
+    const Vector roots = a.mu.array().pow((t_ - 1) / 2);
+    a.factor = a.vectors.transpose();
+    if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
+    a.factor = roots.asDiagonal() * a.factor;
+    a.prior_term = a.mu.array().pow(1 - t_).sum();
+  }
   a.ridge_term = ridge_.inside.size() ? ridge_.inside.cwiseProduct(linalg::gram(a.factor)).sum()
                                       : ridge_.outside * a.factor.squaredNorm();
   if (missing_ > 0) {
@@ -68,7 +84,7 @@ double MetricStep::residual(const LearnedMetric& a, const Matrix& moment) const 
 }
 
 double MetricStep::condition(const LearnedMetric& a) const {
-  const bool plain = prior_.lower.size() == 0;
+  const bool plain = prior_.lower.size() == 0 && a.mu.size() > 0;
   const Vector values =
       plain ? Vector(a.mu.array().pow(t_ - 1)) : linalg::eigenvalues(linalg::gram(a.factor));
   double low = values.minCoeff(), high = values.maxCoeff();
@@ -79,13 +95,28 @@ double MetricStep::condition(const LearnedMetric& a) const {
   return high / low;
 }
 
-// F_b F_a^-1 has the singular values of diag(mu_b^((t-1)/2)) Q_b'Q_a diag(mu_a^((1-t)/2)).
-// Outside the span every metric of one fit is the same.
+// S with S'S = M^(t-1).
+Matrix MetricStep::inverse_root(const LearnedMetric& a) const {
+  if (a.mu.size() == 0) return a.vectors;
+  const Vector powers = a.mu.array().pow((t_ - 1) / 2);
+  return powers.asDiagonal() * a.vectors.transpose();
+}
+
+// The inverse of that: M M^(-3/4) where M^(-1/4) is at hand.
+Matrix MetricStep::root(const LearnedMetric& a) const {
+  if (a.mu.size() > 0) {
+    const Vector powers = a.mu.array().pow((1 - t_) / 2);
+    return a.vectors * powers.asDiagonal();
+  }
+  const Matrix m = a.moment.selfadjointView<Eigen::Lower>();
+  const Matrix cube = linalg::multiply(linalg::multiply(a.vectors, a.vectors), a.vectors);
+  return linalg::multiply(m, cube);
+}
+
+// F_b F_a^-1 has the singular values of M_b^((t-1)/2) M_a^((1-t)/2). Outside the span every metric
+// of one fit is the same.
 double MetricStep::distance(const LearnedMetric& a, const LearnedMetric& b) const {
-  const Vector left = b.mu.array().pow((t_ - 1) / 2);
-  const Vector right = a.mu.array().pow((1 - t_) / 2);
-  const Matrix ratio = left.asDiagonal() * linalg::multiply(b.vectors, a.vectors, Op::transpose) *
-                       right.asDiagonal();
+  const Matrix ratio = linalg::multiply(inverse_root(b), root(a));
   const Vector values = linalg::eigenvalues(linalg::gram(ratio));
   return values.cwiseMax(std::numeric_limits<double>::min()).array().log().matrix().norm();
 }

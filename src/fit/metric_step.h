@@ -1,6 +1,7 @@
 // The metric step: A = (C + E)^-1 #_t D in closed form, from one symmetric eigen-decomposition.
 // With D = L L' and M = L'(C + E)L = Q diag(mu) Q':
 //   A = L M^(t-1) L' = F'F,  F = diag(mu)^((t-1)/2) Q'L'.
+// Where products are far cheaper, F = M^(-1/4) L' for t = 1/2, from products alone.
 #pragma once
 
 #include "fit/span_matrix.h"
@@ -11,8 +12,9 @@ namespace remblai {
 struct LearnedMetric {
   Matrix factor;          ///< F, r x r
   double outside = 1;     ///< of A
-  Vector mu;              ///< eigenvalues of M, ascending
-  Matrix vectors;         ///< Q
+  Vector mu;              ///< eigenvalues of M, ascending; empty where it is from products
+  Matrix vectors;         ///< Q, or M^(-1/4) where it is from products
+  Matrix moment;          ///< M, its lower triangle; only where it is from products
   double prior_term = 0;  ///< <A^-1, D>, over all d dimensions
   double ridge_term = 0;  ///< <A, E>, over all d dimensions
   bool ok = false;        ///< false: C + E is singular to working precision
@@ -46,6 +48,8 @@ class MetricStep {
 
  private:
   Matrix with_ridge(const Matrix& moment) const;
+  Matrix root(const LearnedMetric& a) const;
+  Matrix inverse_root(const LearnedMetric& a) const;
 
   SpanMatrix prior_;
   Ridge ridge_;
@@ -53,6 +57,7 @@ class MetricStep {
   Index rank_;
   double missing_;     // d - r
   double prior_norm_;  // |D|_F over all d dimensions
+  double least_ = 0;   // no eigenvalue of M is smaller; 0 where that is not known
 };
 
 }  // namespace remblai

@@ -15,6 +15,7 @@
 #include "model/coupling.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
+#include "transport/engine.h"
 
 namespace remblai {
 namespace {
@@ -135,7 +136,8 @@ Session::Session(Problem problem, const Options& options, Span span)
     : all_(options.resources.comm, problem.source.size(), thread_count(options.resources)),
       span_(span) {
   all_.agree([&] { validate(problem, options, all_); });
-  const linalg::Threads scope(blas_threads(options.resources));
+  const DenseWork scope(blas_threads(options.resources), options.resources, problem.source.size(),
+                        problem.target.size());
   shared_.features = problem.features;
   known_labels_ = problem.known_labels;
   const Vector p = probabilities_of(problem.source, all_);
@@ -275,7 +277,8 @@ void Session::fit(const Options& asked, const Run& run) {
   has_fit_ = false;
   options.validate();
   require_one_process(options, all_);
-  const linalg::Threads scope(blas_threads(options.resources));
+  const DenseWork scope(blas_threads(options.resources), options.resources, shared_.source.size(),
+                        shared_.target.size());
   options_ = options;
   use_space(options);
   if (options.method == Method::class_aware)

@@ -13,6 +13,7 @@
 #include "remblai/comm.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
+#include "transport/cuda/kernel_cuda.h"
 #include "transport/ground_cost.h"
 
 namespace remblai {
@@ -291,8 +292,10 @@ void require_all_rows(const Model& model) {
                .remedy = "use the model that gathered() gives"});
 }
 
-linalg::Threads threads_of(const Model& model) {
-  return linalg::Threads(thread_count(model.options.resources));
+DenseWork dense_work_of(const Model& model) {
+  Resources resources = model.options.resources;
+  if (gpu_count() == 0) resources.device = Device::cpu;
+  return DenseWork(thread_count(resources), resources, model.source.size(), model.target.size());
 }
 
 Matrix Coupling::own_barycentres(Direction direction) const {

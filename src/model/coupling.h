@@ -6,13 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "base/linalg.h"
 #include "remblai/model.h"
+#include "transport/engine.h"
 
 namespace remblai {
 
-/// Holds BLAS at the threads of the model's options while it lives.
-linalg::Threads threads_of(const Model& model);
+/// Linear algebra has the threads of the model's options while it lives, and their GPU where that
+/// is at hand: a model may have come from another machine.
+DenseWork dense_work_of(const Model& model);
 
 /// Throws Error where the model has the source points of one rank of several: what goes from target
 /// points to source points would see those alone.

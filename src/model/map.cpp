@@ -7,7 +7,7 @@ namespace remblai {
 namespace {
 
 Matrix map_points(const Model& model, Direction direction, const MatrixView& points) {
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   require_finite(points, "points");
   const bool forward = direction == Direction::forward;
   const Matrix inside = model.scaler.apply(points, forward ? Role::source : Role::target);
@@ -18,13 +18,13 @@ Matrix map_points(const Model& model, Direction direction, const MatrixView& poi
 }  // namespace
 
 Matrix map(const Model& model) {
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::forward));
 }
 
 Matrix map_back(const Model& model) {
   require_all_rows(model);
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   return model.scaler.undo(coupling_of(model)->own_barycentres(Direction::backward), Role::source);
 }
 

@@ -34,7 +34,7 @@ Matrix plan(const Model& model) {
 
 void visit_plan(const Model& model,
                 const std::function<void(Index first, const Matrix& rows)>& visit) {
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   coupling_of(model)->visit_plan(visit);
 }
 

@@ -286,7 +286,7 @@ Predictor::Predictor(const Model& model, const PredictOptions& options)
       options_.rule = model.classes ? Rule::head : Rule::nearest;
   });
   if (options_.rule != Rule::nearest) return;
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   const std::unique_ptr<Coupling> coupling = coupling_of(model);
   const std::vector<Index> rows = positive_entries(coupling->masses(Direction::forward));
   const auto voters = static_cast<double>(rows.size());
@@ -304,7 +304,7 @@ Matrix Predictor::seen(const Matrix& points) const {
 }
 
 Labels Predictor::operator()(const MatrixView& points) const {
-  const linalg::Threads scope = threads_of(model_);
+  const DenseWork scope = dense_work_of(model_);
   require_finite(points, "points");
   return labels_of(model_.scaler.apply(points));
 }
@@ -314,7 +314,7 @@ Labels Predictor::of_targets() const {
 }
 
 Labels Predictor::labels_of(const Matrix& points) const {
-  const linalg::Threads scope = threads_of(model_);
+  const DenseWork scope = dense_work_of(model_);
   if (options_.rule == Rule::propagate) return most_likely(shares_through_plan(model_, points));
   // Scores tell far points apart where their probabilities are equal to the last digit.
   if (options_.rule == Rule::head)
@@ -329,7 +329,7 @@ Labels Predictor::labels_of(const Matrix& points) const {
 ClassShares Predictor::probabilities(const MatrixView& points) const {
   if (options_.rule == Rule::nearest) return votes(points);
   if (options_.rule == Rule::propagate) return propagate(model_, points);
-  const linalg::Threads scope = threads_of(model_);
+  const DenseWork scope = dense_work_of(model_);
   require_finite(points, "points");
   const Classifier& head = model_.classes->head;
   const Matrix embedded = model_.metric.embed(model_.scaler.apply(points));
@@ -341,7 +341,7 @@ ClassShares Predictor::votes(const MatrixView& points) const {
     throw Error({.field = "comm",
                  .problem = "shares of votes are counted in one process",
                  .remedy = "use the model that gathered() gives"});
-  const linalg::Threads scope = threads_of(model_);
+  const DenseWork scope = dense_work_of(model_);
   require_finite(points, "points");
   const ClassPlaces classes(labels_);
   ClassShares out{classes.names, Matrix::Zero(points.rows(), classes.names.size())};
@@ -368,7 +368,7 @@ ClassShares probabilities(const Model& model, const MatrixView& points,
 }
 
 ClassShares propagate(const Model& model, const MatrixView& points) {
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   require_finite(points, "points");
   return shares_through_plan(model, model.scaler.apply(points));
 }
@@ -384,7 +384,7 @@ Labels most_likely(const ClassShares& shares) {
 }
 
 Matrix distances(const Model& model, const MatrixView& a, const MatrixView& b) {
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   require_finite(a, "points");
   require_finite(b, "points");
   return model.metric.distances(model.scaler.apply(a, Role::source),

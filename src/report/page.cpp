@@ -140,7 +140,7 @@ std::string to_html(const Model& model, const Report& report, const PageOptions&
   if (model.f.size() == 0 || model.g.size() == 0)
     throw Error(
         {.field = "model", .problem = "it holds no plan", .remedy = "use one that fit returned"});
-  const linalg::Threads scope = threads_of(model);
+  const DenseWork scope = dense_work_of(model);
   const PageContext context = context_of(model, report, options);
   const PlanView view = view_plan(model, context.target_labels());
   Json page;

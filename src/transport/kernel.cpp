@@ -1,15 +1,13 @@
 // Row rules, and the choice of a kernel for given resources.
 #include "transport/kernel.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
+#include <optional>
 #include <utility>
 
-#include "remblai/comm.h"
-#include "remblai/devices.h"
 #include "remblai/error.h"
 #include "transport/cuda/kernel_cuda.h"
+#include "transport/engine.h"
 #include "transport/kernel_cpu.h"
 #include "transport/kernel_ranks.h"
 
@@ -60,50 +58,24 @@ double log2_column_sum(const Vector& column, double s, const Vector& rows, const
   return top + std::log2(shard.sum(exponents.unaryExpr(power)));
 }
 
-namespace {
-
-// Below this many entries a pass is about as long as the way to the GPU and back, and up to so many
-// columns the processor has a better preconditioner.
-constexpr double worth_a_gpu = 0x1p24;
-constexpr Index columns_worth_a_gpu = 4097;
-
-}  // namespace
-
 std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n) {
-  // Kernels of two kinds add up differently, so all ranks have the same.
+  if (resources.device == Device::cpu) return make_cpu_kernel(resources);
   const Comm* comm = resources.comm.get();
   const bool automatic = resources.device == Device::automatic;
-  if (resources.device == Device::cpu) return make_cpu_kernel(resources);
-  const auto on_gpu = [&](int number) {
-    std::unique_ptr<Kernel> kernel = make_cuda_kernel(resources, number);
-    return comm ? among_ranks(std::move(kernel)) : std::move(kernel);
-  };
-  // Each rank on a machine has a GPU of its own, as far as there are so many.
-  const int own = comm && gpu_count() > 0 ? comm->rank_here() % gpu_count() : 0;
-  if (automatic) {
-    const bool large = static_cast<double>(m) * static_cast<double>(n) >= worth_a_gpu;
-    const int wanted = comm ? comm->ranks_here() : 1;
-    std::unique_ptr<Kernel> kernel;
-    if (large && n >= columns_worth_a_gpu && gpu_count() >= wanted) {
-      try {
-        kernel = on_gpu(own);
-      } catch (const Error&) {  // a GPU that cannot be used is none
-      }
+  std::unique_ptr<Kernel> kernel;
+  if (const std::optional<int> gpu = gpu_for(resources, m, n)) {
+    try {
+      kernel = make_cuda_kernel(resources, *gpu);
+    } catch (const Error&) {  // a GPU that was not asked for and cannot be used is none
+      if (!automatic) throw;
     }
-    const bool none = comm ? comm->maximum(Vector::Constant(1, kernel ? 0 : 1))[0] > 0 : !kernel;
-    return none ? make_cpu_kernel(resources) : std::move(kernel);
   }
-  const int given = static_cast<int>(resources.device) - static_cast<int>(Device::cuda);
-  const int number = given == 0 ? own : given;
-  const int count = gpu_count();
-  if (number < count) return on_gpu(number);
-  throw Error(
-      {.field = "device",
-       .value = std::string(names(Device{})[static_cast<std::size_t>(resources.device)]),
-       .problem = count == 0
-                      ? "is not at hand: " + why_no_gpu()
-                      : fmt::format("is not at hand: there are {} GPUs, counted from 0", count),
-       .remedy = "give the $device cpu or auto"});
+  // Kernels of two kinds add up differently, so all ranks have the same.
+  const bool none =
+      comm && automatic ? comm->maximum(Vector::Constant(1, kernel ? 0 : 1))[0] > 0 : !kernel;
+  if (none) return make_cpu_kernel(resources);
+  return comm ? among_ranks(std::move(kernel)) : std::move(kernel);
+  }
 }
 
 }  // namespace remblai

@@ -117,6 +117,7 @@ TEST_F(Reproduce, MistakesAreNamed) {
   expect_refused(start + Words{"--methods", "learned,best"}, {"--methods", "no 'best'"});
   expect_refused(start + Words{"--seeds", "0"}, {"--seeds: 0 is less than 1"});
   expect_refused(start + Words{"--jobs", "-1"}, {"--jobs"});
+  expect_refused(start + Words{"--device", "cuda:7"}, {"--device", "is not at hand"});
   EXPECT_FALSE(exists(at("out")));
 
   ASSERT_EQ(run(words("out")).code, 0);

@@ -119,7 +119,7 @@ Options quick(double lambda = 0.05) {
   return options;
 }
 
-Model small_model(double lambda = 0.05, Preprocess preprocess = Preprocess::none) {
+Model model_to_save(double lambda = 0.05, Preprocess preprocess = Preprocess::none) {
   Options options = quick(lambda);
   options.preprocess = preprocess;
   return fit(small_problem(5, 6, 12), options);
@@ -162,7 +162,7 @@ TEST_F(ModelIo, given_matrices_weights_and_missing_labels) {
 
 // Files of the first versions hold the options of the nearest-neighbour rule.
 TEST_F(ModelIo, options_of_a_prediction_are_neither_written_nor_read) {
-  auto arrays = arrays_of(small_model());
+  auto arrays = arrays_of(model_to_save());
   const std::string text = std::get<std::string>(arrays.at("meta"));
   EXPECT_EQ(text.find("neighbours"), std::string::npos);
   EXPECT_EQ(text.find("knn-metric"), std::string::npos);
@@ -175,7 +175,7 @@ TEST_F(ModelIo, options_of_a_prediction_are_neither_written_nor_read) {
 
 // Files of the first versions hold a sentence in place of the parts of a message.
 TEST_F(ModelIo, a_reason_in_an_old_file_is_read_as_it_is) {
-  auto arrays = arrays_of(small_model());
+  auto arrays = arrays_of(model_to_save());
   nlohmann::json meta = nlohmann::json::parse(std::get<std::string>(arrays.at("meta")));
   EXPECT_FALSE(meta.contains("reason"));
   EXPECT_EQ(meta.at("message").at("remedy"), "give more $steps");
@@ -232,7 +232,7 @@ TEST_F(ModelIo, names_of_features) {
   problem.features.pop_back();
   EXPECT_TRUE(test::contains(test::message_of([&] { fit(problem, quick()); }),
                              "features: 4 names for 5 coordinates"));
-  Model model = small_model();
+  Model model = model_to_save();
   model.features = {"one"};
   save(model, path("model.npz"));
   EXPECT_TRUE(test::contains(test::message_of([&] { load(path("model.npz")); }), "do not fit"));
@@ -247,14 +247,14 @@ TEST_F(ModelIo, labels_of_any_sign_and_size) {
 
 // Files hold whole numbers up to 2^53: what cannot come back must not be written.
 TEST_F(ModelIo, numbers_that_are_not_finite_in_the_history) {
-  Model model = small_model();
+  Model model = model_to_save();
   model.history[0].objective = std::numeric_limits<double>::quiet_NaN();
   save(model, path("model.npz"));
   expect_same(model, load(path("model.npz")));
 }
 
 TEST_F(ModelIo, two_saves_give_the_same_bytes) {
-  const Model model = small_model();
+  const Model model = model_to_save();
   save(model, path("a.npz"));
   save(load(path("a.npz")), path("b.npz"));
   save(model, path("c.npz"));
@@ -264,7 +264,7 @@ TEST_F(ModelIo, two_saves_give_the_same_bytes) {
 }
 
 TEST_F(ModelIo, truncated_files_are_refused) {
-  save(small_model(0), path("model.npz"));
+  save(model_to_save(0), path("model.npz"));
   const std::string bytes = bytes_of(path("model.npz"));
   const std::size_t step = bytes.size() / 150;
   for (std::size_t size = 0; size < bytes.size(); size += size < 40 ? 1 : step)
@@ -273,7 +273,7 @@ TEST_F(ModelIo, truncated_files_are_refused) {
 }
 
 TEST_F(ModelIo, damaged_files_are_refused_or_unharmed) {
-  const Model model = small_model();
+  const Model model = model_to_save();
   save(model, path("model.npz"));
   const std::string bytes = bytes_of(path("model.npz"));
   std::mt19937 random(11);
@@ -296,7 +296,7 @@ TEST_F(ModelIo, damaged_files_are_refused_or_unharmed) {
 
 TEST_F(ModelIo, a_missing_array_is_refused) {
   for (const Model& model :
-       {small_model(), small_model(0), small_model(0.05, Preprocess::zscore)}) {
+       {model_to_save(), model_to_save(0), model_to_save(0.05, Preprocess::zscore)}) {
     const auto arrays = arrays_of(model);
     ASSERT_EQ(complaint(arrays), "");
     for (const auto& [key, value] : arrays) {
@@ -312,7 +312,7 @@ TEST_F(ModelIo, a_missing_array_is_refused) {
 
 TEST_F(ModelIo, shapes_that_do_not_fit_are_refused) {
   for (const Model& model :
-       {small_model(), small_model(0), small_model(0.05, Preprocess::zscore)}) {
+       {model_to_save(), model_to_save(0), model_to_save(0.05, Preprocess::zscore)}) {
     const auto arrays = arrays_of(model);
     for (const auto& [key, value] : arrays) {
       if (std::holds_alternative<std::string>(value)) continue;
@@ -336,7 +336,7 @@ TEST_F(ModelIo, shapes_that_do_not_fit_are_refused) {
 }
 
 TEST_F(ModelIo, values_that_cannot_be_are_refused) {
-  const auto arrays = arrays_of(small_model(0));
+  const auto arrays = arrays_of(model_to_save(0));
   const auto refused = [&](const char* key, double value) {
     auto changed = arrays;
     ASSERT_TRUE(changed.contains(key)) << key;
@@ -363,7 +363,7 @@ TEST_F(ModelIo, values_that_cannot_be_are_refused) {
 }
 
 TEST_F(ModelIo, other_versions_and_other_text_are_refused) {
-  auto arrays = arrays_of(small_model());
+  auto arrays = arrays_of(model_to_save());
   for (const double version : {0.0, 2.0, 1.5, -1.0}) {
     auto changed = arrays;
     changed["format_version"] = Vector(Vector::Constant(1, version));
@@ -395,7 +395,7 @@ TEST_F(ModelIo, other_files_are_refused) {
 }
 
 TEST_F(ModelIo, is_model_file_knows_its_own) {
-  save(small_model(), path("model.npz"));
+  save(model_to_save(), path("model.npz"));
   io::write_npz(path("data.npz"), {{"x", Matrix(Matrix::Ones(2, 2))}});
   io::write_npy(path("data.npy"), Matrix(Matrix::Ones(2, 2)));
   EXPECT_TRUE(is_model_file(path("model.npz")));
@@ -404,7 +404,7 @@ TEST_F(ModelIo, is_model_file_knows_its_own) {
 }
 
 TEST_F(ModelIo, nothing_is_left_where_nothing_can_be_written) {
-  const Model model = small_model();
+  const Model model = model_to_save();
   EXPECT_TRUE(contains(message_of([&] { save(model, path("no/folder/model.npz")); }), "no/folder"));
   std::filesystem::create_directory(path("folder.npz"));
   EXPECT_THROW(save(model, path("folder.npz")), Error);
@@ -415,7 +415,7 @@ TEST_F(ModelIo, nothing_is_left_where_nothing_can_be_written) {
 
 TEST_F(ModelIo, saving_replaces_an_old_file) {
   file("model.npz", "old");
-  save(small_model(), path("model.npz"));
+  save(model_to_save(), path("model.npz"));
   EXPECT_NO_THROW(load(path("model.npz")));
   EXPECT_EQ(files(), 1u);
 }

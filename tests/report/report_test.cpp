@@ -19,7 +19,7 @@ using test::contains;
 using test::infinity;
 using test::nan;
 
-Model small_model() {
+Model model_to_report() {
   Options options;
   options.steps = 3;
   options.prior = PriorChoice::w_inverse;
@@ -32,7 +32,7 @@ Report full_report() {
 }
 
 TEST(Report, has_every_promised_key_with_the_value_of_the_model) {
-  const Model model = small_model();
+  const Model model = model_to_report();
   const Step& last = model.history.back();
   const json report = json::parse(to_json(model, full_report()));
   EXPECT_EQ(report.at("status"), name(model.status.outcome));
@@ -55,7 +55,7 @@ TEST(Report, has_every_promised_key_with_the_value_of_the_model) {
 }
 
 TEST(Report, accuracy_has_only_what_is_known) {
-  const Model model = small_model();
+  const Model model = model_to_report();
   EXPECT_EQ(json::parse(to_json(model, {})).at("accuracy"), json::object());
   EXPECT_EQ(
       json::parse(to_json(model, {.target_score = {}, .test_score = Score{2, 1}})).at("accuracy"),
@@ -63,7 +63,7 @@ TEST(Report, accuracy_has_only_what_is_known) {
 }
 
 TEST(Report, inputs_keep_their_names_and_the_rule_its_value) {
-  const Model model = small_model();
+  const Model model = model_to_report();
   Report report;
   EXPECT_EQ(json::parse(to_json(model, report)).at("inputs"), json::object());
   EXPECT_EQ(json::parse(to_json(model, report)).at("prediction").at("rule"), "auto");
@@ -77,7 +77,7 @@ TEST(Report, inputs_keep_their_names_and_the_rule_its_value) {
 }
 
 TEST(Report, history_has_every_step_and_every_number) {
-  const Model model = small_model();
+  const Model model = model_to_report();
   const json history = json::parse(to_json(model, {})).at("history");
   ASSERT_EQ(history.size(), model.history.size());
   ASSERT_GE(history.size(), 2u);
@@ -109,7 +109,7 @@ TEST(Report, history_has_every_step_and_every_number) {
 }
 
 TEST(Report, options_are_all_there_under_their_own_names) {
-  const Model model = small_model();
+  const Model model = model_to_report();
   const json options = json::parse(to_json(model, {})).at("options");
   std::size_t count = 0;
   for_each_option(model.options, [&](const char* key, const auto& field, const char*) {
@@ -127,12 +127,12 @@ TEST(Report, options_are_all_there_under_their_own_names) {
 
 TEST(Report, says_how_labels_were_predicted) {
   const Report report{.prediction = {.neighbours = 7, .knn_metric = KnnMetric::euclidean}};
-  EXPECT_EQ(json::parse(to_json(small_model(), report)).at("prediction"),
+  EXPECT_EQ(json::parse(to_json(model_to_report(), report)).at("prediction"),
             json({{"rule", "auto"}, {"neighbours", 7}, {"knn-metric", "euclidean"}}));
 }
 
 TEST(Report, numbers_that_are_not_finite_become_null) {
-  Model model = small_model();
+  Model model = model_to_report();
   model.history.back().objective = nan;
   model.history.back().duality_gap = infinity;
   model.history.back().target_error = -infinity;
@@ -181,7 +181,7 @@ TEST(Report, summary_counts_one_and_many) {
 }
 
 TEST(Report, summary_mentions_accuracy_and_status) {
-  const Model model = small_model();
+  const Model model = model_to_report();
   const std::string text = summary(model, full_report());
   EXPECT_TRUE(contains(text, std::string(name(model.status.outcome)))) << text;
   EXPECT_TRUE(contains(text, model.status.reason())) << text;

@@ -1,6 +1,7 @@
 // What stands for a GPU in a build without CUDA.
 #include "remblai/devices.h"
 #include "transport/cuda/kernel_cuda.h"
+#include "transport/engine.h"
 
 namespace remblai {
 
@@ -17,6 +18,10 @@ std::string why_no_gpu() {
 }
 
 std::unique_ptr<Kernel> make_cuda_kernel(const Resources&, int) {
+  return nullptr;
+}
+
+std::shared_ptr<linalg::Engine> make_cuda_engine(int, bool) {
   return nullptr;
 }
 

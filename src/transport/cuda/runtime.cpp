@@ -15,6 +15,7 @@ struct Library {
   decltype(&cublasCreate_v2) create = nullptr;
   decltype(&cublasDestroy_v2) destroy = nullptr;
   decltype(&cublasSetStream_v2) set_stream = nullptr;
+  decltype(&cublasSetWorkspace_v2) set_workspace = nullptr;
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
   decltype(&cublasGemmEx_64) gemm_ex = nullptr;
 };
@@ -44,6 +45,7 @@ const Library& library() {
     find(file, "cublasCreate_v2", all.create);
     find(file, "cublasDestroy_v2", all.destroy);
     find(file, "cublasSetStream_v2", all.set_stream);
+    find(file, "cublasSetWorkspace_v2", all.set_workspace);
     find(file, "cublasDgemm_v2_64", all.dgemm);
     find(file, "cublasGemmEx_64", all.gemm_ex);
     return all;
@@ -83,6 +85,19 @@ void Blas::use(cudaStream_t stream) {
 
 Blas::~Blas() {
   library().destroy(static_cast<cublasHandle_t>(handle_));
+}
+
+void Blas::use_workspace(void* memory, std::size_t bytes) {
+  check(library().set_workspace(static_cast<cublasHandle_t>(handle_), memory, bytes));
+}
+
+// cuBLAS counts columns first: what it takes for C' = op(B)' op(A)' is C row by row.
+void Blas::gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                double alpha, const double* a, std::int64_t lda, const double* b, std::int64_t ldb,
+                double beta, double* c, std::int64_t ldc) const {
+  const auto flag = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  check(library().dgemm(static_cast<cublasHandle_t>(handle_), flag(transpose_b), flag(transpose_a),
+                        n, m, k, &alpha, b, ldb, a, lda, &beta, c, ldc));
 }
 
 // cuBLAS counts columns first: its C' = B A' is C row by row.

@@ -37,6 +37,10 @@ class Buffer {
     data_ = nullptr;
     size_ = 0;
   }
+  void swap(Buffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
   T* data() const { return data_; }
   std::int64_t bytes() const { return size_ * static_cast<std::int64_t>(sizeof(T)); }
 
@@ -97,6 +101,15 @@ class Blas {
 
   /// Work goes to this stream from now on.
   void use(cudaStream_t stream);
+
+  /// C = alpha op(A) op(B) + beta C, row by row: C is m x n and op(A) m x k. `lda`, `ldb` and `ldc`
+  /// are how far rows are apart in memory.
+  void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+            double alpha, const double* a, std::int64_t lda, const double* b, std::int64_t ldb,
+            double beta, double* c, std::int64_t ldc) const;
+
+  /// Works in this memory from now on, and not in what other handles share.
+  void use_workspace(void* memory, std::size_t bytes);
 
   /// C = alpha A B', row by row: A is m x k, B is n x k, C is m x n with rows `stride` apart.
   void times_transpose(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
