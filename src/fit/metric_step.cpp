@@ -32,8 +32,11 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   a.mu = std::move(spectrum.values);
   a.vectors = std::move(spectrum.vectors);
   a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
-  if (!a.ok) return a;
+  return a.ok ? weighed(std::move(a)) : a;
+}
 
+LearnedMetric MetricStep::weighed(LearnedMetric a) const {
+  const bool plain = prior_.lower.size() == 0;
   const Vector root = a.mu.array().pow((t_ - 1) / 2);
   a.factor = a.vectors.transpose();
   if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
