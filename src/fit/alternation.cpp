@@ -132,8 +132,10 @@ void Alternation::go_on_from(const RunState& state) {
   out_.history = state.history;
   best_ = state.best;
   watch_.restore(state.distances);
-  parts_.learner.restore(state.learner);
-  if (parts_.classes && state.classes) parts_.classes->restore(*state.classes, parts_.learner);
+  if (parts_.classes && state.classes)
+    parts_.classes->restore(*state.classes, state.learner, parts_.learner);
+  else
+    parts_.learner.restore(state.learner);
 }
 
 // The plan under the classifier's opinion, with row sums by the class shares. A relative lambda

@@ -20,6 +20,9 @@ namespace {
 constexpr double smallest_share = 1e-9;
 constexpr double sure_of_source = 0.8;
 
+// In units of the margin (see handicap): discrepancies that differ by less tell nothing.
+constexpr double cannot_tell = 0.25;
+
 // Points that the prior of the shares stands for; more where the classifier is less reliable.
 Vector share_prior(const ClassProblem& problem, double base, double reliability, bool cautious) {
   const double doubt = (1 - reliability) / std::max(reliability, 1e-3);
@@ -119,11 +122,11 @@ double ClassStep::share_change(const Vector& shares) const {
 // source being as near to it as two samples are, and the classifier is sure of the source.
 // Elsewhere they have to be nearer by the margin.
 double ClassStep::handicap(const Candidate& candidate, bool hides_change) const {
-  const double margin = 1 / problem_.source_count + 1 / problem_.target_count;
   const bool trusted = candidate.cautious ||
-                       (candidate.left_out >= sure_of_source && candidate.discrepancy < margin);
-  const double doubt = candidate.translated ? (hides_change ? 0.5 : 0) : (hides_change ? 0 : 0.25);
-  return margin * (doubt + (trusted ? 0 : 1));
+                       (candidate.left_out >= sure_of_source && candidate.discrepancy < margin());
+  const double doubt =
+      candidate.translated ? (hides_change ? 0.5 : 0) : (hides_change ? 0 : cannot_tell);
+  return margin() * (doubt + (trusted ? 0 : 1));
 }
 
 void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
@@ -170,11 +173,21 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
     explanation_ = {candidate.translated, candidate.cautious};
   }
   first_ = std::move(judgements[explanation_.translated]);
+  begins_ = true;
   translated_by_ = Matrix::Zero(problem_.class_count(), space_.rank());
   if (explanation_.translated) translated_by_.rowwise() += translation().row(0);
   steps_ = {translated_by_};
   explained_ = space_.x + problem_.members * translated_by_;
   moved_ = explained_;
+}
+
+void ClassStep::choose_geodesic(MetricLearner& metric) {
+  const Index place = explanation_.cautious ? 0 : 1;
+  const double nearer = discrepancies_[place] - discrepancies_[2 + place];  // NaN: no comparison
+  const bool apart = explanation_.translated && nearer > cannot_tell * margin();
+  const double before = metric.geodesic();
+  metric.set_geodesic(apart ? options_.geodesic / 2 : options_.geodesic);
+  if (metric.geodesic() != before) first_.reset();  // it was made under the other metric
 }
 
 void ClassStep::move_points_of(MetricLearner& metric, const Matrix& step) const {
@@ -202,8 +215,14 @@ bool ClassStep::fits(const State& state) const {
          state.discrepancies.size() == discrepancies_.size();
 }
 
-void ClassStep::restore(const State& state, MetricLearner& metric) {
+void ClassStep::restore(const State& state, const MetricLearner::State& learned,
+                        MetricLearner& metric) {
+  explanation_ = {state.translated, state.cautious};
+  discrepancies_ = state.discrepancies;
+  choose_geodesic(metric);
+  metric.restore(learned);
   first_.reset();
+  begins_ = false;
   const Index k = problem_.class_count();
   translated_by_ = state.explained;
   moves_.by_class = state.moved;
@@ -214,20 +233,16 @@ void ClassStep::restore(const State& state, MetricLearner& metric) {
     steps_.push_back(state.steps.middleRows(first, k));
     move_points_of(metric, steps_.back());
   }
-  explanation_ = {state.translated, state.cautious};
-  discrepancies_ = state.discrepancies;
   left_out_ = state.left_out;
   reliability_ = state.reliability;
 }
 
 void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
-  if (first_) {
-    now_ = std::move(*first_);
-    first_.reset();
-    left_out_ = reliability_ = now_.left_out;
-  } else {
-    now_ = judge(problem_, Clouds(x, z, space_.shard), options_.classes, pulse);
-  }
+  now_ = first_ ? std::move(*first_)
+                : judge(problem_, Clouds(x, z, space_.shard), options_.classes, pulse);
+  first_.reset();
+  if (begins_) left_out_ = reliability_ = now_.left_out;
+  begins_ = false;
   reliability_ = std::min(reliability_, now_.round_trip);
   shares_ = shares_of(now_, reliability_, explanation_.cautious);
 }

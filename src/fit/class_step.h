@@ -34,6 +34,12 @@ class ClassStep {
   /// simpler classifiers answer, and what follows is well defined.
   void explain(const MetricLearner& metric, const Pulse& pulse);
 
+  /// Gives the learner the weight t of the geodesic that the explanation asks for. Between domains
+  /// that look different the directions of large spread are less to go by: where a translation
+  /// surely explains the target better than none, the weight is half of that of the options, and
+  /// the metric nearer to the identity.
+  void choose_geodesic(MetricLearner& metric);
+
   /// The source points as they are moved so far, in the coordinates of the space.
   const Matrix& moved() const { return moved_; }
 
@@ -72,8 +78,9 @@ class ClassStep {
   /// Whether a state has the shapes of this problem.
   bool fits(const State& state) const;
 
-  /// Goes on from there, in place of `explain`. `metric` has gone on already.
-  void restore(const State& state, MetricLearner& metric);
+  /// Goes on from there, in place of `explain` and the choice of the geodesic. `learned` is what
+  /// the learner goes on from.
+  void restore(const State& state, const MetricLearner::State& learned, MetricLearner& metric);
 
   /// What the model keeps; moves are in the coordinates of the space's points.
   ClassModel model() const;
@@ -88,6 +95,7 @@ class ClassStep {
     bool translated, cautious;
     double discrepancy, left_out;
   };
+  double margin() const { return 1 / problem_.source_count + 1 / problem_.target_count; }
   double share_change(const Vector& shares) const;
   double handicap(const Candidate& candidate, bool hides_change) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
@@ -103,6 +111,7 @@ class ClassStep {
   Explanation explanation_;
   Vector discrepancies_ = Vector::Constant(4, std::numeric_limits<double>::quiet_NaN());
   std::optional<Judgement> first_;  // of the explanation that was chosen
+  bool begins_ = false;             // the next `ask` is the first
   Judgement now_;
   EstimatedShares shares_;
   double left_out_ = 0, reliability_ = 1;

@@ -102,17 +102,34 @@ void MetricLearner::prepare(const Options& options, SpanMatrix prior) {
                                         space.rank(), space.dimension()),
                  .remedy = fmt::format("give a positive $ridge (the default is {})",
                                        Options{.method = options.method}.resolved().ridge)});
-  // C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
-  const double t = options.geodesic;
-  const double size = std::pow(length, 2 * (t - 1)) * std::pow(prior.scale, t);
-  metric_.unit = size * length * length;
-  prior_scale_ = prior.scale / size;
+  use_units(prior, options.geodesic);
   step_ = std::make_unique<MetricStep>(space.dimension(), space.rank(), std::move(prior),
-                                       Ridge{{}, ridge_}, t);
+                                       Ridge{{}, ridge_}, options.geodesic);
   // A ridge too small for the data is the caller's to mend; later on it is a status.
   if (!learn_plain(first_moment_)) throw Error(singular());
   first_ = learned_;
   first_placed_ = true;
+}
+
+// C^-1 #_t D scales like length^(2 (t - 1)) times the scale of D to the power t.
+void MetricLearner::use_units(const SpanMatrix& prior, double t) {
+  const double length = space_.frame.length;
+  const double size = std::pow(length, 2 * (t - 1)) * std::pow(prior.scale, t);
+  metric_.unit = size * length * length;
+  prior_scale_ = prior.scale / size;
+}
+
+void MetricLearner::set_geodesic(double t) {
+  if (!learns_ || t == step_->geodesic()) return;
+  step_->set_geodesic(t);
+  use_units(step_->prior(), t);
+  first_ = step_->weighed(std::move(first_));
+  learned_ = step_->weighed(std::move(learned_));
+  metric_.factor = learned_.factor;
+  metric_.outside = learned_.outside;
+  const bool first = first_placed_;
+  place_points();
+  first_placed_ = first;
 }
 
 void MetricLearner::restart(bool accelerate) {

@@ -27,6 +27,11 @@ class MetricLearner {
   /// The moment that the first metric is made from; empty for a fixed metric.
   const Matrix& first_moment() const { return first_moment_; }
 
+  /// Another weight t in A = C^-1 #_t D: the metric at hand, and all that follow, are made with it.
+  /// No effect on a fixed metric.
+  void set_geodesic(double t);
+  double geodesic() const { return learns_ ? step_->geodesic() : 0.5; }
+
   /// Forgets what an earlier run learned.
   void restart(bool accelerate);
 
@@ -95,6 +100,7 @@ class MetricLearner {
  private:
   void fix_metric(const SpanMatrix& a);
   void prepare(const Options& options, SpanMatrix prior);
+  void use_units(const SpanMatrix& prior, double geodesic);
   const Matrix& source() const { return moved_.size() ? moved_ : space_.x; }
   bool learn_plain(const Matrix& moment);
   void place_points();

@@ -36,25 +36,44 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
   LearnedMetric a;
   linalg::FourthRoot fourth;
   if (t_ == 0.5) fourth = linalg::inverse_fourth_root(m, least_);
-  a.ok = fourth.ok;
-  if (fourth.ok) {
-    a.moment = std::move(m);
-    a.vectors = std::move(fourth.inverse);
-    a.prior_term = fourth.trace_of_root;
-    a.factor = plain ? a.vectors : linalg::times_transposed_lower(a.vectors, prior_.lower);
-  } else {
-    linalg::Spectrum spectrum = linalg::eigh(m);
-    if (!spectrum.ok) return a;
-    a.mu = std::move(spectrum.values);
-    a.vectors = std::move(spectrum.vectors);
-    a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
-    if (!a.ok) return a;
-    const Vector roots = a.mu.array().pow((t_ - 1) / 2);
-    a.factor = a.vectors.transpose();
-    if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
-    a.factor = roots.asDiagonal() * a.factor;
-    a.prior_term = a.mu.array().pow(1 - t_).sum();
+  if (!fourth.ok) {
+    decompose(m, a);
+    return a.ok ? weighed(std::move(a)) : a;
   }
+  a.ok = true;
+  a.moment = std::move(m);
+  a.vectors = std::move(fourth.inverse);
+  a.prior_term = fourth.trace_of_root;
+  a.factor = plain ? a.vectors : linalg::times_transposed_lower(a.vectors, prior_.lower);
+  add_terms(a);
+  return a;
+}
+
+void MetricStep::decompose(const Matrix& m, LearnedMetric& a) const {
+  linalg::Spectrum spectrum = linalg::eigh(m);
+  a.ok = spectrum.ok;
+  if (!a.ok) return;
+  a.mu = std::move(spectrum.values);
+  a.vectors = std::move(spectrum.vectors);
+  a.moment.resize(0, 0);
+  a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
+}
+
+LearnedMetric MetricStep::weighed(LearnedMetric a) const {
+  if (a.mu.size() == 0 && a.ok) decompose(Matrix(a.moment), a);
+  if (!a.ok) return a;
+  const bool plain = prior_.lower.size() == 0;
+  const Vector roots = a.mu.array().pow((t_ - 1) / 2);
+  a.factor = a.vectors.transpose();
+  if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
+  a.factor = roots.asDiagonal() * a.factor;
+  a.prior_term = a.mu.array().pow(1 - t_).sum();
+  add_terms(a);
+  return a;
+}
+
+// What follows from the factor and the prior term inside the span.
+void MetricStep::add_terms(LearnedMetric& a) const {
   a.ridge_term = ridge_.inside.size() ? ridge_.inside.cwiseProduct(linalg::gram(a.factor)).sum()
                                       : ridge_.outside * a.factor.squaredNorm();
   if (missing_ > 0) {
@@ -62,7 +81,6 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
     a.prior_term += missing_ * prior_.outside / a.outside;
     a.ridge_term += missing_ * ridge_.outside * a.outside;
   }
-  return a;
 }
 
 Matrix MetricStep::with_ridge(const Matrix& moment) const {

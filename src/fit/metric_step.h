@@ -34,6 +34,13 @@ class MetricStep {
   /// O(r^3). `moment` is C.
   LearnedMetric operator()(const Matrix& moment) const;
 
+  double geodesic() const { return t_; }
+  void set_geodesic(double t) { t_ = t; }
+
+  /// The result for the same moment under the geodesic weight at hand. Half a product, and an
+  /// eigen-decomposition where the result is from products.
+  LearnedMetric weighed(LearnedMetric a) const;
+
   /// |A (C + E) A - D|_F / |D|_F for a moment C; NaN unless t = 1/2, where it is not zero. O(r^3).
   double residual(const LearnedMetric& a, const Matrix& moment) const;
 
@@ -48,6 +55,8 @@ class MetricStep {
 
  private:
   Matrix with_ridge(const Matrix& moment) const;
+  void decompose(const Matrix& m, LearnedMetric& a) const;
+  void add_terms(LearnedMetric& a) const;
   Matrix root(const LearnedMetric& a) const;
   Matrix inverse_root(const LearnedMetric& a) const;
 

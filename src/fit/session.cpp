@@ -180,7 +180,8 @@ void Session::use_space(const Options& options) {
 
 // The metric of these options at its first state, made anew unless it is the one at hand.
 void Session::use_metric(const Options& options) {
-  if (learner_ && same_metric(options, metric_options_)) return;
+  if (learner_ && same_metric(options, metric_options_))
+    return learner_->set_geodesic(options.geodesic);  // the last fit may have had another
   // What was fitted last is gone from here on, also when these options are refused.
   learner_.reset();
   planner_ = nullptr;
@@ -326,6 +327,7 @@ void Session::fit(const Options& asked, const Run& run) {
   if (classes_ && !resumed) {
     learner_->learn(moment);
     classes_->explain(*learner_, pulse_of(timed, options.steps, all_));
+    classes_->choose_geodesic(*learner_);
     classes_->move_points_of(*learner_);
   }
   if (learner_->learns()) ++metric_version_;

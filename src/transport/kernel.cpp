@@ -75,7 +75,6 @@ std::unique_ptr<Kernel> make_kernel(const Resources& resources, Index m, Index n
       comm && automatic ? comm->maximum(Vector::Constant(1, kernel ? 0 : 1))[0] > 0 : !kernel;
   if (none) return make_cpu_kernel(resources);
   return comm ? among_ranks(std::move(kernel)) : std::move(kernel);
-  }
 }
 
 }  // namespace remblai

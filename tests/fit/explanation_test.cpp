@@ -2,8 +2,11 @@
 // and where a change of the class shares looks like a translation.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "fit/class_test_tools.h"
 #include "remblai/fit.h"
+#include "remblai/fit_path.h"
 
 namespace remblai {
 namespace {
@@ -53,6 +56,60 @@ TEST(Explanation, AChangeOfTheSharesIsNotTakenForATranslation) {
       translated(20, 40, 4, 4, 0) + translated(60, 60, 4, 3, 0) + translated(60, 60, 4, 2, 0);
   EXPECT_LE(count, 30);
   EXPECT_LE(translated(60, 60, 8, 3, 0), 2);
+}
+
+double gap(const Model& a, const Model& b) {
+  return (a.metric.matrix() - b.metric.matrix()).norm() / b.metric.matrix().norm();
+}
+
+// The first metric does not know of the translation, so the metric of one step tells the weight.
+TEST(Explanation, BetweenDomainsThatLookDifferentTheGeodesicHasHalfItsWeight) {
+  Options options{.method = Method::class_aware};
+  options.steps = 1;
+  Options still = options;  // one explanation, and nothing to compare
+  still.classes.translation = Translation::no;
+  still.classes.caution = Caution::cautious;
+  const auto at = [&](const Problem& problem, double weight) {
+    Options given = still;
+    given.geodesic = weight;
+    return fit(problem, given);
+  };
+  for (const double weight : {0.5, 0.8}) {
+    options.geodesic = weight;
+    const Problem moved = two_classes(60, 60, 2, 3, 3, 1);
+    const Model model = fit(moved, options);
+    ASSERT_TRUE(model.classes->translated);
+    EXPECT_LT(gap(model, at(moved, weight / 2)), 1e-12);
+    EXPECT_GT(gap(model, at(moved, weight)), 1e-2);
+  }
+  options.geodesic = 0.5;
+
+  // A translation that is taken because the data cannot tell.
+  const Problem same = two_classes(20, 40, 2, 3, 0, 1);
+  const Model tied = fit(same, options);
+  const Vector& far = tied.classes->discrepancies;
+  ASSERT_TRUE(tied.classes->translated && std::abs(far[0] - far[2]) < 0.25 * (1 / 20.0 + 1 / 40.0));
+  EXPECT_LT(gap(tied, at(same, 0.5)), 1e-12);
+
+  // One that was asked for.
+  still.classes.translation = Translation::yes;
+  const Problem moved = two_classes(60, 60, 2, 3, 3, 1);
+  EXPECT_LT(gap(fit(moved, still), at(moved, 0.5)), 1e-12);
+}
+
+// A path begins each fit with the weight of its own options.
+TEST(Explanation, TheNextFitOfAPathDoesNotInheritTheWeight) {
+  const Problem moved = two_classes(60, 60, 2, 3, 3, 1);
+  Options options{.method = Method::class_aware};
+  FitPath path(moved, options);
+  path.fit(options);
+  const Model first = path.model();
+  options.classes.translation = Translation::no;
+  path.fit(options);
+  EXPECT_LT(gap(path.model(), fit(moved, options)), 1e-4);  // its plans begin elsewhere
+  options.classes.translation = Translation::automatic;
+  path.fit(options);
+  EXPECT_LT(gap(path.model(), first), 1e-4);
 }
 
 TEST(Explanation, ALongTranslationIsFoundWhateverTheShares) {
