@@ -90,6 +90,7 @@ format-check: all-packages
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
 install: build
+	@cmake --build --preset release --parallel $(JOBS) --target remblai_library
 	@cmake --install build/release --prefix $(PREFIX)
 
 clean:

@@ -47,9 +47,10 @@ struct Scored {
 Scored load_test(const AdaptCommand& arguments, const Problem& problem) {
   Scored test;
   if (arguments.test.empty()) return test;
-  test.points = load_points_like({"--source", problem.source.dimension(), problem.features},
-                                 "--test", arguments.test, arguments.fit.transpose,
-                                 arguments.fit.skip, {arguments.test_labels});
+  test.points =
+      load_points_like({"--source", problem.source.dimension(), problem.features}, "--test",
+                       arguments.test, arguments.fit.transpose,
+                       skip_of(arguments.test, arguments.fit.skip), {arguments.test_labels});
   if (!arguments.test_labels.empty()) {
     test.truth = load_target_labels(arguments.test_labels, "--test-labels", test.points.rows());
   }

@@ -22,10 +22,34 @@ void add_skipped(const std::string& spec, const std::vector<std::string>& skip,
   for (const std::string& name : skip) other.push_back(path + ":" + name);
 }
 
-Domain load_domain(const std::string& name, const std::string& points, const std::string& labels,
-                   const std::string& weights, const FitArguments& arguments) {
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What of the source is left out of its points, and what of the target. Of columns that only one of
+// the two files has, the other one has nothing to skip; what neither has is asked of the source,
+// whose reader says what there is.
+std::vector<std::string> source_skip(const FitArguments& arguments) {
+  std::vector<std::string> skip = skip_of(arguments.source, arguments.skip);
+  const std::vector<std::string> elsewhere = skip_of(arguments.target, arguments.skip);
+  for (const std::string& name : arguments.skip)
+    if (!contains(skip, name) && !contains(elsewhere, name)) skip.push_back(name);
+  return skip;
+}
+
+std::vector<std::string> source_columns(const FitArguments& arguments) {
+  return {arguments.source_labels, arguments.source_weights};
+}
+
+std::vector<std::string> target_columns(const FitArguments& arguments) {
+  return {arguments.target_labels, arguments.target_weights, arguments.known_labels};
+}
+
+Domain load_domain(const std::string& name, const std::string& points, const std::string& weights,
+                   bool transpose, const std::vector<std::string>& skip,
+                   const std::vector<std::string>& other) {
   Domain domain;
-  domain.points = load_points(points, arguments.transpose, arguments.skip, {labels, weights});
+  domain.points = load_points(points, transpose, skip, other);
   if (!weights.empty()) domain.weights = io::read_vector(weights);
   domain.validate(name);
   return domain;
@@ -87,8 +111,8 @@ void begin_near(io::RowRange& rows, const std::vector<io::TextPart>& parts) {
 // row, and read whole.
 Domain load_source(const FitArguments& arguments) {
   const std::string &labels = arguments.source_labels, &weights = arguments.source_weights;
-  std::vector<std::string> other{labels, weights};
-  add_skipped(arguments.source, arguments.skip, other);
+  std::vector<std::string> other = source_columns(arguments);
+  add_skipped(arguments.source, source_skip(arguments), other);
   const std::vector<io::TextPart> parts = parts_of_text(arguments);
   const Index total =
       parts.empty()
@@ -158,6 +182,17 @@ void require_labels(const Labels& labels, const std::string& spec, const std::st
 
 }  // namespace
 
+std::vector<std::string> skip_of(const std::string& spec, const std::vector<std::string>& skip) {
+  if (skip.empty()) return {};
+  const std::vector<std::string> names = io::read_names(io::parse_spec(spec).path);
+  if (names.empty()) return skip;
+  std::vector<std::string> here;
+  for (const std::string& name : skip)
+    if (name.find_first_not_of("-0123456789") == std::string::npos || contains(names, name))
+      here.push_back(name);
+  return here;
+}
+
 Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,
                    std::vector<std::string> other) {
   add_skipped(spec, skip, other);
@@ -198,24 +233,26 @@ Problem load_problem(const FitArguments& arguments) {
   if (ranks()) {
     problem.source = load_source(arguments);
   } else {
-    problem.source = load_domain("source", arguments.source, arguments.source_labels,
-                                 arguments.source_weights, arguments);
+    problem.source =
+        load_domain("source", arguments.source, arguments.source_weights, arguments.transpose,
+                    source_skip(arguments), source_columns(arguments));
     if (!arguments.source_labels.empty()) {
       problem.source.labels =
           load_labels(arguments.source_labels, "--source-labels", problem.source.size());
     }
   }
-  problem.target = load_domain("target", arguments.target, arguments.target_labels,
-                               arguments.target_weights, arguments);
+  const std::vector<std::string> skip = skip_of(arguments.target, arguments.skip);
+  problem.target = load_domain("target", arguments.target, arguments.target_weights,
+                               arguments.transpose, skip, target_columns(arguments));
   if (!arguments.known_labels.empty()) {
     problem.known_labels =
         load_target_labels(arguments.known_labels, "--known-labels", problem.target.size());
   }
   const Index dimension = problem.source.dimension();
-  problem.features = load_names(arguments.source, arguments.transpose, arguments.skip,
-                                {arguments.source_labels, arguments.source_weights});
-  std::vector<std::string> names = load_names(arguments.target, arguments.transpose, arguments.skip,
-                                              {arguments.target_labels, arguments.target_weights});
+  problem.features = load_names(arguments.source, arguments.transpose, source_skip(arguments),
+                                source_columns(arguments));
+  std::vector<std::string> names =
+      load_names(arguments.target, arguments.transpose, skip, target_columns(arguments));
   require_columns("--target", problem.target.dimension(), names,
                   {"--source", dimension, problem.features});
   if (problem.features.empty()) problem.features = std::move(names);

@@ -9,6 +9,10 @@
 
 namespace remblai::cli {
 
+/// Of the columns to skip those that this file has: a table may have columns that another has not.
+/// A number counts columns, and is meant for every file.
+std::vector<std::string> skip_of(const std::string& spec, const std::vector<std::string>& skip);
+
 /// Points of `spec` without the columns called `skip`, and without those that `other` specs
 /// (labels, weights) take from the same file.
 Matrix load_points(const std::string& spec, bool transpose, const std::vector<std::string>& skip,

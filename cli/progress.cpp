@@ -251,11 +251,12 @@ void drop_checkpoint(const std::string& path, const Status& status) {
 
 int conclude(const Status& status, const std::string& missing) {
   if (Interrupt::requested()) {
-    tell(stderr, "stopped by {}: {}{}\n",
+    const std::string how_far = status.message.text(flag_of);
+    tell(stderr, "stopped by {}{}{}{}\n",
          interrupt_signal == SIGINT   ? "Ctrl-C"
          : interrupt_signal == SIGHUP ? "the end of its terminal"
                                       : "a request to terminate",
-         status.message.text(flag_of), missing.empty() ? "" : "; not written: " + missing);
+         how_far.empty() ? "" : ": ", how_far, missing.empty() ? "" : "; not written: " + missing);
     return Exit::interrupted;
   }
   if (status.converged()) return Exit::success;

@@ -47,7 +47,10 @@ class LambdaPath(Sequence[_core.Model]):
         """The model whose labels of the target points are right most often, among those that are
         known in yt; of equal ones that of the largest lambda. Do not score it with the same
         labels."""
-        return self.models[int(np.argmax([score.correct for score in self.scores(yt)]))]
+        scores = self.scores(yt)
+        if not scores[0].scored:
+            raise ValueError("yt: none of its labels is known, so no model can be chosen by them")
+        return self.models[int(np.argmax([score.correct for score in scores]))]
 
     def values(self, name: str) -> NDArray[np.float64]:
         """One number of the last step of each fit: objective, transport_cost, seconds, ... as the

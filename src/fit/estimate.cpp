@@ -104,6 +104,7 @@ double seconds_of_a_pair(const Problem& problem, const Options& options, bool st
   const Matrix z = some_points(problem.target.points, tile);
   Resources resources = options.resources;
   resources.device = Device::cpu;
+  resources.comm = nullptr;  // the tile is that of this process alone
   if (!stored) resources.memory = 1e-3;
   Transport transport(Vector::Constant(x.rows(), 1 / static_cast<double>(x.rows())),
                       Vector::Constant(z.rows(), 1 / static_cast<double>(z.rows())), resources);

@@ -266,6 +266,25 @@ TEST_F(Cli, LabelColumnOfACsvIsNotACoordinate) {
   }
 }
 
+TEST_F(Cli, ColumnsThatOnlyOneFileHasAreLeftOut) {
+  write(at("source.csv"), "height,id,weight,kind\n1,a,10,0\n2,b,20,1\n3,c,10,0\n4,d,25,1\n");
+  write(at("target.csv"), "site,height,weight,known\nx,1,11,0\nx,2,19,\ny,3,12,-1\n");
+  write(at("test.csv"), "height,weight\n1,11\n2,19\n");
+  const auto adapt = [&](const Words& more) {
+    return run(Words{"adapt", "--overwrite", "--source", at("source.csv"), "--source-labels",
+                     at("source.csv:kind"), "--target", at("target.csv"), "--known-labels",
+                     at("target.csv:known"), "--test", at("test.csv"), "--out", at("out")} +
+               more);
+  };
+  const Finished result = adapt({"--skip", "id", "--skip", "site"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(io::read_points(at("out/mapped.npy")).cols(), 2);
+  expect_refused(
+      {"adapt", "--source", at("source.csv"), "--source-labels", at("source.csv:kind"), "--target",
+       at("target.csv"), "--out", at("new"), "--skip", "id", "--skip", "sight"},
+      {"no column 'sight'"});
+}
+
 TEST_F(Cli, ColumnsInAnotherOrderAreRefused) {
   write(at("source.csv"), "height,weight,kind\n1,10,0\n2,20,1\n3,10,0\n4,25,1\n");
   write(at("target.csv"), "height,weight\n1,11\n2,19\n3,12\n");

@@ -34,6 +34,8 @@ def test_scores_and_the_best(path):
         np.sum(labels == yt) for labels in path.target_labels
     ]
     assert path.best(yt) is path[int(np.argmax([score.correct for score in scores]))]
+    with pytest.raises(ValueError, match="yt: none of its labels is known"):
+        path.best(np.full(len(yt), -1))
     assert len(path.scores(yt[:7], test=True)) == 3
     assert np.all(np.diff(path.values("transport_cost")) < 0)
     with pytest.raises(ValueError, match="speed: there is no such number"):

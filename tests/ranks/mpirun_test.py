@@ -161,6 +161,9 @@ def main():
         require(done.returncode == 0, name, done)
     same_models("images.npy.npz", "images.idx.npz", "images.idx")
 
+    done = run(3, *FIT, "--source", "x.npy", "--out", "dry.npz", "--dry-run")
+    require(done.returncode == 0 and done.stdout.count("the whole fit") == 1, "a dry run", done)
+
     # A fault on one rank is one message, and the end of all.
     for words, part in (
         ([*FIT, "--source", "bad.npy"], "row 203, column 1"),

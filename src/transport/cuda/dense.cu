@@ -2,7 +2,6 @@
 #include "transport/cuda/dense.h"
 
 #include "transport/cuda/block_sum.cuh"
-#include "transport/cuda/runtime.h"
 
 namespace remblai::cuda {
 namespace {
