@@ -2,7 +2,6 @@
 // numbers. A run can be stopped at any moment and resumed; the journal in the output folder has
 // what is done.
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,6 +22,10 @@
 #include "remblai/version.h"
 #include "results.h"
 #include "terminal.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace remblai::cli {
 namespace {

@@ -94,8 +94,8 @@ PARAMETERS = """
         Class-aware: points up to which kernel systems are solved exactly; beyond, so many stand for
         all.
     device : {"auto", "cpu", "cuda", "cuda:1", ...}
-        Where plans are made: `remblai.devices()` lists what there is. "auto" takes a GPU where
-        there is one and the problem is large enough.
+        Where plans and large products are made: `remblai.devices()` lists what there is. "auto"
+        takes a GPU where there is one and the problem is large enough.
     solver, precision, acceleration
         As in the command line: see `remblai.options()`.
     random_state : int, RandomState, Generator or None

@@ -82,6 +82,9 @@ std::string memory_name(const char* what, std::size_t place) {
   return fmt::format("memory_{}_{}", what, place);
 }
 
+// Raised when runs of one version change what follows from a state.
+constexpr std::string_view revision = "2";
+
 }  // namespace
 
 Model summary_of(const Model& model, const Space& space) {
@@ -115,6 +118,7 @@ std::string fingerprint(const Model& problem, const Labels& known_labels, const 
   hash.add(known_labels);
   hash.add(options);
   hash.add(std::string_view(version()));
+  hash.add(revision);
   if (!start) return hash.text();
   // What the first plan and the first moment are made from, less what the problem has already. The
   // potentials of the source follow from these, and each of several processes has some of them.

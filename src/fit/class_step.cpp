@@ -184,7 +184,8 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
 void ClassStep::choose_geodesic(MetricLearner& metric) {
   const Index place = explanation_.cautious ? 0 : 1;
   const double nearer = discrepancies_[place] - discrepancies_[2 + place];  // NaN: no comparison
-  const bool apart = explanation_.translated && nearer > cannot_tell * margin();
+  const bool apart = options_.prior.kind() == PriorChoice::spread && explanation_.translated &&
+                     nearer > cannot_tell * margin();
   const double before = metric.geodesic();
   metric.set_geodesic(apart ? options_.geodesic / 2 : options_.geodesic);
   if (metric.geodesic() != before) first_.reset();  // it was made under the other metric

@@ -36,8 +36,8 @@ class ClassStep {
 
   /// Gives the learner the weight t of the geodesic that the explanation asks for. Between domains
   /// that look different the directions of large spread are less to go by: where a translation
-  /// surely explains the target better than none, the weight is half of that of the options, and
-  /// the metric nearer to the identity.
+  /// surely explains the target better than none, the weight of the prior `spread` is half of that
+  /// of the options, and the metric nearer to the identity. Other priors keep their weight.
   void choose_geodesic(MetricLearner& metric);
 
   /// The source points as they are moved so far, in the coordinates of the space.

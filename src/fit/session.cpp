@@ -327,11 +327,15 @@ void Session::fit(const Options& asked, const Run& run) {
   if (classes_ && !resumed) {
     learner_->learn(moment);
     classes_->explain(*learner_, pulse_of(timed, options.steps, all_));
+    const double unit = learner_->unit();
     classes_->choose_geodesic(*learner_);
+    if (run.start && g.size() > 0 && learner_->unit() != unit)
+      planner_->start_from(g * (unit / learner_->unit()));
     classes_->move_points_of(*learner_);
   }
   if (learner_->learns()) ++metric_version_;
-  if (run.only && all_.divided()) keep_share(*all_.comm(), shared_.target.points);
+  target_divided_ = run.only && all_.divided();
+  if (target_divided_) keep_share(*all_.comm(), shared_.target.points);
   has_fit_ = true;
   // The residuals judge a fixed point, which a given number of steps does not look for.
   const Diagnostics diagnostics = classes_ ? Diagnostics::brief : run.diagnostics;
@@ -390,8 +394,7 @@ Model Session::released_model() {
   learner_->forget_points();
   space_->x.resize(0, 0);
   space_->z.resize(0, 0);
-  if (shared_.target.size() != targets_)
-    unite_shares(*all_.comm(), targets_, shared_.target.points);
+  if (target_divided_) unite_shares(*all_.comm(), targets_, shared_.target.points);
   return completed(std::move(shared_), std::move(left));
 }
 

@@ -69,10 +69,11 @@ class Session {
   Matrix first_moment(const Options& options, const Model* start, Vector& g) const;
   bool fits(const RunState& state) const;
 
-  Shard all_;            // of the source points, those of weight zero included
-  Index targets_ = 0;    // how many there are, wherever they are
-  Model shared_;         // what every model of the session has in common
-  Labels known_labels_;  // of target points, to fit with; or empty
+  Shard all_;                    // of the source points, those of weight zero included
+  Index targets_ = 0;            // how many there are, wherever they are
+  bool target_divided_ = false;  // each rank has a share of their points
+  Model shared_;                 // what every model of the session has in common
+  Labels known_labels_;          // of target points, to fit with; or empty
   Span span_;
   std::unique_ptr<Space> space_;      // at one place, because the learner refers to it
   std::optional<ClassStep> classes_;  // of the last class-aware fit

@@ -294,8 +294,15 @@ void require_all_rows(const Model& model) {
 
 DenseWork dense_work_of(const Model& model) {
   Resources resources = model.options.resources;
-  if (gpu_count() == 0) resources.device = Device::cpu;
-  return DenseWork(thread_count(resources), resources, model.source.size(), model.target.size());
+  const auto work = [&] {
+    return DenseWork(thread_count(resources), resources, model.source.size(), model.target.size());
+  };
+  try {
+    return work();
+  } catch (const Error&) {  // a GPU of the machine that made the model
+    resources.device = Device::cpu;
+    return work();
+  }
 }
 
 Matrix Coupling::own_barycentres(Direction direction) const {

@@ -168,7 +168,7 @@ Matrix members_of(const Labels& labels, const Labels& classes) {
 ClassShares shares_among_ranks(const Comm& comm, const Model& model, const Matrix& points) {
   constexpr double none = -std::numeric_limits<double>::infinity();
   const Labels& labels = model.source.labels;
-  const bool some = model.f.size() > 0 && model.f.maxCoeff() > none;
+  const bool some = (model.f.array() > none).any();
   agree(&comm, [&] {
     if (some) require_labels(model);
   });

@@ -91,6 +91,16 @@ TEST(Explanation, BetweenDomainsThatLookDifferentTheGeodesicHasHalfItsWeight) {
   ASSERT_TRUE(tied.classes->translated && std::abs(far[0] - far[2]) < 0.25 * (1 / 20.0 + 1 / 40.0));
   EXPECT_LT(gap(tied, at(same, 0.5)), 1e-12);
 
+  // Another prior, of which half the weight would be farther from the identity.
+  for (const PriorChoice prior : {PriorChoice::identity, PriorChoice::w}) {
+    options.prior = still.prior = prior;
+    const Problem moved = two_classes(60, 60, 2, 3, 3, 1);
+    const Model model = fit(moved, options);
+    ASSERT_TRUE(model.classes->translated);
+    EXPECT_LT(gap(model, at(moved, 0.5)), 1e-12);
+  }
+  options.prior = still.prior = PriorChoice::spread;
+
   // One that was asked for.
   still.classes.translation = Translation::yes;
   const Problem moved = two_classes(60, 60, 2, 3, 3, 1);

@@ -310,7 +310,7 @@ TEST(RanksFit, RowsOfThePlanAreThoseOfTheWhole) {
 }
 
 TEST(RanksFit, TheTargetIsWholeAgainAfterTheFit) {
-  for (const Index targets : {2, 90}) {
+  for (const Index targets : {1, 2, 90}) {
     const Data given = data(203, targets, 4);
     run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
       Options options = given.options;

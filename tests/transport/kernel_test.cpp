@@ -172,7 +172,6 @@ TEST_P(EveryKernel, GradientsAreThoseOfItsHessian) {
   EXPECT_LE(test::difference(residual, r), 1e3 * digits);
 }
 
-// Long passes ask whether to go on; stored ones are over before anybody would wait.
 // One look after another, and two under way at a time: factors and sums belong together, and they
 // are those of the iteration whatever kernel makes it.
 TEST_P(EveryKernel, IterationsMeetColumnsAndRowsInTurn) {
@@ -236,6 +235,7 @@ TEST_P(EveryKernel, IterationsSeeWhatIsOutOfRange) {
   EXPECT_FALSE(in_range(std::numeric_limits<double>::quiet_NaN()));
 }
 
+// Long passes ask whether to go on; stored ones are over before anybody would wait.
 TEST_P(EveryKernel, LongPassesCanBeStopped) {
   const auto k = kernel();
   k->use(cost);
