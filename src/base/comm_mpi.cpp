@@ -14,10 +14,11 @@
 namespace remblai {
 namespace {
 
+constexpr Index limit = Index{1} << 28;
+
 // Numbers of one message: MPI counts in an int. Tests have shorter ones by the environment, which
 // is the same on all ranks.
 Index most_at_once() {
-  constexpr Index limit = Index{1} << 28;
   static const Index most = [] {
     const char* given = std::getenv("REMBLAI_MPI_MOST");
     const Index number = given ? std::atoll(given) : 0;
