@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "arguments.h"
@@ -12,6 +14,7 @@
 #include "outputs.h"
 #include "progress.h"
 #include "ranks.h"
+#include "remblai/error.h"
 #include "remblai/model_io.h"
 #include "remblai/report.h"
 #include "terminal.h"
@@ -26,11 +29,24 @@ struct FitCommand {
   bool overwrite = false;
 };
 
+/// Whether what is there is the model of a run that was stopped, and this one goes on from it.
+bool goes_on(const FitCommand& arguments) {
+  std::error_code ignored;
+  if (!arguments.fit.resume || !std::filesystem::exists(arguments.fit.checkpoint, ignored) ||
+      !std::filesystem::is_regular_file(arguments.out, ignored))
+    return false;
+  try {
+    return load(arguments.out).status.outcome == Outcome::stopped;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 int run(const FitCommand& arguments) {
   const Stopwatch watch;
   const std::string& checkpoint = arguments.fit.checkpoint;
   on_first_rank([&] {
-    require_outputs({{"--out", arguments.out, ".npz"},
+    require_outputs({{"--out", arguments.out, ".npz", goes_on(arguments)},
                      {"--checkpoint", checkpoint, ".npz", arguments.fit.resume}},
                     inputs_of(arguments.fit), arguments.overwrite);
   });

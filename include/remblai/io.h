@@ -58,7 +58,9 @@ REMBLAI_API std::vector<Refused> list_refused(const std::string& path);
 struct RowRange {
   Index first = 0;
   Index count = -1;
-  Index byte = 0, points_before = 0, lines_before = 0;
+  Index byte = 0;           ///< where to begin to read
+  Index points_before = 0;  ///< in the file before that
+  Index lines_before = 0;
 
   bool whole() const { return count < 0; }
 };
@@ -66,7 +68,8 @@ struct RowRange {
 /// What begins in one of several parts of a .csv or .tsv, which are about as long as each other.
 struct TextPart {
   Index byte = 0;  ///< where its first line begins
-  Index points = 0, lines = 0;
+  Index points = 0;
+  Index lines = 0;
   bool quotes = false;  ///< a line break within quotes would be taken for the end of a line
 };
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -66,6 +67,16 @@ TEST_F(Kept, CtrlCKeepsTheCheckpoint) {
   process.send(SIGINT);
   EXPECT_EQ(process.wait().code, 130);
   EXPECT_TRUE(exists(at("state.npz")));
+  const std::size_t stopped_after = load(at("model.npz")).history.size();
+  // The same command goes on, and replaces what the stopped run left.
+  const auto saved = std::filesystem::last_write_time(at("state.npz"));
+  Process again(Words{binary()} + fit_into("model.npz") + endless +
+                Words{"--checkpoint", at("state.npz"), "--resume"});
+  while (std::filesystem::last_write_time(at("state.npz")) == saved)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  again.send(SIGINT);
+  EXPECT_EQ(again.wait().code, 130);
+  EXPECT_GT(load(at("model.npz")).history.size(), stopped_after);
   expect_refused(fit_into("other.npz") + Words{"--checkpoint", at("state.npz")},
                  {"--checkpoint", "--resume", "--overwrite"});
   expect_refused(fit_into("other.npz") + Words{"--checkpoint", at("state.npz"), "--resume"},
