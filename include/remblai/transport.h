@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "remblai/api.h"
+#include "remblai/devices.h"
 #include "remblai/options.h"
 #include "remblai/types.h"
 
@@ -103,6 +104,10 @@ class REMBLAI_API Transport {
   /// Is always stored.
   void set_cost(Matrix cost);
 
+  /// Costs on the GPU that the resources name, which are copied there. What was to write them is
+  /// waited for. They are not needed any more when the call returns.
+  void set_cost(const MatrixOnGpu& cost);
+
   /// Potentials g to start the next solve from, in place of those of the last one.
   void start_from(Vector g);
 
@@ -118,6 +123,9 @@ class REMBLAI_API Transport {
   Matrix plan_times(const Matrix& y) const;
   Matrix transposed_plan_times(const Matrix& y) const;  ///< G' Y
   Matrix plan() const;
+
+  /// The same in double on the GPU that the resources name.
+  MatrixOnGpu plan_on_gpu() const;
 
  private:
   struct State;
@@ -135,5 +143,16 @@ struct TransportPlan {
 REMBLAI_API TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q,
                                     double lambda, const TransportOptions& options = {},
                                     const Resources& resources = {}, const Vector& start = {});
+
+/// The same for costs on a GPU, which solves it. Neither costs nor plan come to the processor: the
+/// plan stays there, in double. All weights must be positive.
+struct TransportOnGpu {
+  Vector f, g;
+  MatrixOnGpu plan;
+  TransportResult result;
+};
+REMBLAI_API TransportOnGpu transport(const MatrixOnGpu& cost, const Vector& p, const Vector& q,
+                                     double lambda, const TransportOptions& options = {},
+                                     const Resources& resources = {}, const Vector& start = {});
 
 }  // namespace remblai

@@ -1,11 +1,15 @@
-"""Arrays of other libraries that live on a GPU, brought to the processor."""
+"""Arrays of other libraries that live on a GPU: brought to the processor, or taken there."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from . import _core
+
 _HERE = (1, 3)  # DLPack's numbers of the processor's memory, plain and pinned
+_CUDA = 2  # and of a GPU's
 
 
 def on_processor(values: Any) -> Any:
@@ -20,6 +24,24 @@ def on_processor(values: Any) -> Any:
         if callable(getattr(values, copy, None)):
             return getattr(values, copy)()
     return np.asarray(values)  # JAX, and what else has __array__
+
+
+def on_gpu(values: Any) -> Any:
+    """`values` where they are a matrix on a GPU that this build can use, in a form that the compiled
+    module takes by DLPack; else None."""
+    if not _elsewhere(values) or not hasattr(type(values), "__dlpack_device__"):
+        return None
+    if int(values.__dlpack_device__()[0]) != _CUDA or len(_core.devices()) == 1:
+        return None
+    values = values.detach() if hasattr(values, "detach") else values
+    return values.contiguous() if hasattr(values, "contiguous") else values
+
+
+def kind_of(values: Any) -> str:
+    """Such as float32, without a look at the entries; empty where there are none."""
+    if not hasattr(values, "dtype") or not hasattr(values, "shape"):
+        values = np.asarray(values)
+    return str(values.dtype).rpartition(".")[2] if math.prod(values.shape) else ""
 
 
 def _elsewhere(values: Any) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d
 
 from . import _core
-from ._arrays import on_processor
+from ._arrays import kind_of, on_processor
 
 Float = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -110,9 +110,8 @@ def numbers(values: ArrayLike, name: str, *, finite: bool = True) -> Float:
 
 def result_type(*arrays: Any) -> type[np.floating[Any]]:
     """float32 where every array that is not empty is; else float64."""
-    arrays = tuple(on_processor(one) for one in arrays)
-    kinds = {getattr(values, "dtype", None) for values in arrays if np.size(values)}
-    return np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+    kinds = {kind_of(values) for values in arrays} - {""}
+    return np.float32 if kinds == {"float32"} else np.float64
 
 
 def threads(value: Any) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _checks, _core
-from ._arrays import on_processor
+from ._arrays import on_gpu, on_processor
 from ._progress import Progress
 
 #: Default of every option, as the library has it: those of a fit, and those of a prediction. None
@@ -242,6 +242,10 @@ def transport(
     lambda_ is in the units of the cost. Other keywords: tolerance, max_passes, solver, precision,
     threads, device.
 
+    A cost matrix on a GPU (of PyTorch, CuPy or JAX) is solved there and never copied to the
+    processor, unless a weight is 0 or `device` is "cpu". `stay` then leaves the plan on the GPU, as
+    an object for torch.from_dlpack and its like.
+
     `relax_source` and `relax_target` are weights of KL(row sums | p) and KL(column sums | q), in
     units of the cost, which take the place of exact sums; 0 keeps them exact. Weights are then used
     as they are. With both it is ot.unbalanced.sinkhorn_unbalanced(p, q, cost, lambda_,
@@ -259,12 +263,13 @@ def transport(
             "device",
             "relax_source",
             "relax_target",
+            "stay",
         ],  # fmt: skip
     )
     if "threads" in keywords:
         keywords["threads"] = _checks.threads(keywords["threads"])
     with _checks.spelled({"source_weights": "p", "target_weights": "q"}):
-        found = _core.transport(*problem(cost, p, q), float(lambda_), **keywords)
+        found = solve(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:
         raise found["error"]
     return Plan(**{name: found[name] for name in Plan._fields})
@@ -275,6 +280,7 @@ def exact(a: ArrayLike, b: ArrayLike, M: ArrayLike) -> Plan:
     ot.emd. Weights are normalised; empty ones are uniform. `emd` returns the plan alone."""
     if np.ndim(a) > 1 and np.ndim(M) <= 1:
         raise ValueError("a: a matrix; the cost is the third argument: exact(a, b, M)")
+    M = on_processor(M)
     arrays = problem(M, a if np.size(a) else None, b if np.size(b) else None, ("M", "a", "b"))
     with _checks.spelled({"source_weights": "a", "target_weights": "b", "cost": "M"}):
         found = _core.exact(*arrays)
@@ -287,12 +293,32 @@ def problem(
     q: ArrayLike | None,
     names: tuple[str, str, str] = ("cost", "p", "q"),
 ) -> tuple[_checks.Float, _checks.Float, _checks.Float]:
-    """Cost and weights, checked, as the compiled module reads them."""
-    cost = _checks.core_points(cost, names[0])
+    """Cost and weights, checked, as the compiled module reads them. Costs on a GPU stay there."""
+    there = on_gpu(cost)
+    if there is not None and len(there.shape) != 2:
+        raise ValueError(f"{names[0]}: an array of shape {tuple(there.shape)}; give a matrix")
+    cost = _checks.core_points(cost, names[0]) if there is None else there
     rows, columns = cost.shape
     p = uniform(rows) if p is None else _checks.weights(p, rows, names[1])
     q = uniform(columns) if q is None else _checks.weights(q, columns, names[2])
     return cost, p, q  # type: ignore[return-value]
+
+
+def solve(
+    cost: Any, p: _checks.Float, q: _checks.Float, lambda_: float, stay: bool = False,
+    **settings: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """What the compiled module finds for a checked problem, on the GPU where its costs are."""
+    there = not isinstance(cost, np.ndarray)
+    if there and settings.get("device") != "cpu" and min(p.min(), q.min()) > 0:
+        return _core.transport_on_gpu(cost, p, q, lambda_, stay=stay, **settings)
+    if stay:
+        raise ValueError(
+            "stay: the plan can only stay where the costs are on a GPU, no weight is 0, and device "
+            "is not 'cpu'"
+        )
+    cost = _checks.core_points(cost, "cost") if there else cost
+    return _core.transport(cost, p, q, lambda_, **settings)
 
 
 def require_equal_sums(a: _checks.Float, b: _checks.Float) -> None:

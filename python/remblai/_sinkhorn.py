@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _checks, _core
+from . import _checks
 from ._arrays import on_processor
-from ._functions import problem, require_equal_sums
+from ._functions import problem, require_equal_sums, solve
 
 #: POT's names for ways to the same plan; here they all choose the way by themselves.
 _POT = ("sinkhorn", "sinkhorn_log", "sinkhorn_stabilized", "sinkhorn_epsilon_scaling", "greenkhorn")
@@ -57,7 +57,8 @@ def sinkhorn(
     column: then the result is the list of losses <G, M>. float32 arrays give a float32 result.
     Differences: `stopThr` is the L1 error of both marginals, small `reg` is safe, and `method` may
     also be auto, anderson or newton (POT's own names all mean auto). `warmstart` is (log u, log v);
-    the first is made from the second. `n_threads` is the only further keyword.
+    the first is made from the second. `n_threads` is the only further keyword. A matrix M on a GPU
+    is solved there, without a copy for the processor where no weight is 0; the result is NumPy's.
 
     `numItermax` is the most iterations, each of which reads M once: a Sinkhorn step, a step of
     conjugate gradients inside a Newton step, or the trial of one. The log has how many there were
@@ -240,7 +241,7 @@ def _transport(cost: Any, p: Any, q: Any, reg: float, start: Any, settings: Any)
     if not isinstance(settings["threads"], (int, np.integer)):
         raise ValueError(f"n_threads: {settings['threads']!r} is not a whole number")
     with _checks.spelled(NAMES):
-        found = _core.transport(cost, p, q, float(reg), start=start, **settings)
+        found = solve(cost, p, q, float(reg), start=start, **settings)
     if found["error"] is not None:
         raise found["error"]
     return found

@@ -122,10 +122,25 @@ GroundCost GroundCost::dense(Matrix costs, Shard shard) {
   return cost;
 }
 
+GroundCost GroundCost::dense(const MatrixOnGpu& costs, double smallest, double largest) {
+  GroundCost cost;
+  cost.dense_ = true;
+  cost.on_gpu_ = costs;
+  cost.alpha_ = Vector::Zero(costs.rows);
+  cost.beta_ = Vector::Zero(costs.columns);
+  cost.set_extremes(smallest, largest);
+  return cost;
+}
+
 void GroundCost::measure_dense() {
   const Eigen::Map<const Vector> entries(matrix_.data(), matrix_.size());
-  const double largest = shard_.largest(entries), smallest = shard_.smallest(entries);
+  const double largest = shard_.largest(entries);
+  set_extremes(shard_.smallest(entries), largest);
+}
+
+void GroundCost::set_extremes(double smallest, double largest) {
   range_ = largest >= smallest ? largest - smallest : 0;
+  largest_ = largest >= smallest ? std::max(std::abs(smallest), std::abs(largest)) : 0;
 }
 
 void GroundCost::add_terms(const Matrix& left, const Matrix& right) {

@@ -2,9 +2,11 @@
 // exact transport, maps of new points, neighbours) takes them from here.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "base/shard.h"
+#include "remblai/devices.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -34,6 +36,10 @@ class GroundCost {
   /// A matrix of any costs.
   static GroundCost dense(Matrix costs, Shard shard = {});
 
+  /// The same on a GPU, with entries between these two. Of what follows it has no block and no
+  /// column, and nothing can be added to it: a kernel on that GPU answers for all.
+  static GroundCost dense(const MatrixOnGpu& costs, double smallest, double largest);
+
   /// Adds left_i.right_j to c_ij, for `left` with m and `right` with n rows. A cost by class needs
   /// one column a class: the indicator of the class on one side, its cost on the other.
   void add_terms(const Matrix& left, const Matrix& right);
@@ -44,8 +50,11 @@ class GroundCost {
   const Shard& shard() const { return shard_; }  ///< of the rows
 
   const Matrix& matrix() const { return matrix_; }  ///< c - alpha - beta; dense costs only
-  const Matrix& u() const { return u_; }            ///< m x k; factored costs only
-  const Matrix& v() const { return v_; }            ///< n x k
+  /// In place of that; null where the costs are not on a GPU.
+  const MatrixOnGpu* on_gpu() const { return on_gpu_ ? &*on_gpu_ : nullptr; }
+  double largest() const { return largest_; }  ///< absolute cost; dense costs only
+  const Matrix& u() const { return u_; }       ///< m x k; factored costs only
+  const Matrix& v() const { return v_; }       ///< n x k
   /// These give up their memory. There are no costs any more.
   PointPair factors() && { return {std::move(u_), std::move(v_)}; }
 
@@ -80,12 +89,14 @@ class GroundCost {
                                   const Eigen::RowVectorXd& x_mean,
                                   const Eigen::RowVectorXd& z_mean, Shard shard, GroundCost& room);
   void measure_dense();
+  void set_extremes(double smallest, double largest);
 
   bool dense_ = false;
   Shard shard_;
   Matrix matrix_, u_, v_;
+  std::optional<MatrixOnGpu> on_gpu_;
   Vector alpha_, beta_;
-  double range_ = 0;
+  double range_ = 0, largest_ = 0;
 };
 
 }  // namespace remblai

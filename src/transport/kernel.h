@@ -81,6 +81,9 @@ class Kernel {
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
   virtual Matrix matrix() const = 0;                          ///< K itself, m x n
 
+  /// K in the memory of a GPU; without data where the kernel is elsewhere.
+  virtual MatrixOnGpu matrix_on_gpu() const { return {}; }
+
   /// Frees what the next `use` makes anew, where that is much beside what is stored. Until then
   /// there are neither costs nor K.
   virtual void rest() {}

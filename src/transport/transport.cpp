@@ -13,6 +13,7 @@
 #include "remblai/domain.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
+#include "transport/cuda/matrix_on_gpu.h"
 #include "transport/solver.h"
 
 namespace remblai {
@@ -45,7 +46,8 @@ void require_weights(const Vector& weights, Precision precision, const Shard& sh
   if (shard.total(weights.size()) == 0 || !(smallest > 0) || !std::isfinite(shard.sum(weights)))
     throw Error({.field = "weights",
                  .problem = "not all are positive and finite",
-                 .remedy = "the function transport() takes weights of zero too"});
+                 .remedy = "the function transport() takes weights of zero too, but for costs that "
+                           "are on a GPU: leave such points out"});
   const bool in_float = precision == Precision::float32;
   if (smallest < (in_float ? 1e-20 : 1e-300))
     throw Error(
@@ -192,6 +194,22 @@ void Transport::set_cost(Matrix cost) {
   state_->use(GroundCost::dense(std::move(cost), state_->shard));
 }
 
+void Transport::set_cost(const MatrixOnGpu& cost) {
+  const auto [smallest, largest] = extremes_of(cost);
+  if (!std::isfinite(smallest) || !std::isfinite(largest))
+    throw Error({.field = "cost",
+                 .problem = "not all entries are finite",
+                 .remedy = "leave out the points whose costs are NaN or infinite"});
+  const Device device = state_->resources.device;
+  const int gpu = static_cast<int>(device) - static_cast<int>(Device::cuda);
+  if (gpu != cost.gpu || state_->shard.divided())
+    throw Error({.field = "cost",
+                 .value = fmt::format("a matrix on GPU {}", cost.gpu),
+                 .problem = "is not where the problem is solved",
+                 .remedy = "give that GPU as $device, in one process"});
+  state_->use(GroundCost::dense(cost, smallest, largest));
+}
+
 void Transport::start_from(Vector g) {
   if (g.size() != state_->q.size())
     throw Error({.field = "start",
@@ -286,6 +304,17 @@ Matrix Transport::plan() const {
   return state_->kernel->matrix();
 }
 
+MatrixOnGpu Transport::plan_on_gpu() const {
+  if (!state_->has_plan)
+    throw Error(Message{.field = "plan", .problem = "there is none before solve"});
+  MatrixOnGpu plan = state_->kernel->matrix_on_gpu();
+  if (!plan.data)
+    throw Error({.field = "device",
+                 .problem = "the plan is not on a GPU",
+                 .remedy = "give a GPU as $device, in one process"});
+  return plan;
+}
+
 namespace {
 
 // The same problem in another unit of the cost, 2^-shift of it.
@@ -308,53 +337,104 @@ TransportPlan transport_in_unit(int shift, const MatrixView& cost, const Vector&
 
 }  // namespace
 
-TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
-                        const TransportOptions& options, const Resources& resources,
-                        const Vector& start) {
+namespace {
+
+// Where 1/lambda would overflow, the problem has another unit.
+constexpr double least_lambda = 0x1p-960;
+
+void require_no_comm(const Resources& resources) {
   if (resources.comm)
     throw Error({.field = "comm",
                  .problem = "this function works in one process",
                  .remedy = "use the class Transport, or give no comm"});
-  require_finite(cost, "cost");
-  // Where 1/lambda would overflow, the problem has another unit.
-  constexpr double small = 0x1p-960;
-  if (lambda > 0 && lambda < small && cost.size() > 0 && cost.cwiseAbs().maxCoeff() < 0x1p+100)
-    return transport_in_unit(900, cost, p, q, lambda, options, resources, start);
-  // The cost says how many points there are; the weights are checked like those of a domain.
-  const Domain source{Matrix::Zero(cost.rows(), 1), {}, p};
-  const Domain target{Matrix::Zero(cost.cols(), 1), {}, q};
+}
+
+// Weights as a solve takes them, and where they are positive.
+struct Sides {
+  Sides(Index m, Index n, const Vector& given_p, const Vector& given_q,
+        const TransportOptions& options);
+  bool whole() const {
+    return static_cast<Index>(rows.size()) == p.size() &&
+           static_cast<Index>(columns.size()) == q.size();
+  }
+  void start(Transport& problem, const Vector& from) const;
+
+  Vector p, q;
+  std::vector<Index> rows, columns;
+};
+
+// They are checked like those of a domain.
+Sides::Sides(Index m, Index n, const Vector& given_p, const Vector& given_q,
+             const TransportOptions& options) {
+  const Domain source{Matrix::Zero(m, 1), {}, given_p}, target{Matrix::Zero(n, 1), {}, given_q};
   source.validate("source");
   target.validate("target");
-  Vector all_p = source.probabilities(), all_q = target.probabilities();
+  p = source.probabilities();
+  q = target.probabilities();
   if (options.relax_source > 0 || options.relax_target > 0) {
-    if (p.size() > 0) all_p *= p.sum();
-    if (q.size() > 0) all_q *= q.sum();
+    if (given_p.size() > 0) p *= given_p.sum();
+    if (given_q.size() > 0) q *= given_q.sum();
   }
-  const std::vector<Index> rows = positive_entries(all_p);
-  const std::vector<Index> columns = positive_entries(all_q);
+  rows = positive_entries(p);
+  columns = positive_entries(q);
+}
+
+void Sides::start(Transport& problem, const Vector& from) const {
+  if (from.size() == 0) return;
+  if (from.size() != q.size() || !from(columns).allFinite())
+    throw Error({.field = "start",
+                 .value = fmt::format("{} potentials", from.size()),
+                 .problem = fmt::format("for {} columns, or not finite", q.size()),
+                 .remedy = "give a finite potential for each column"});
+  problem.start_from(from(columns));
+}
+
+}  // namespace
+
+TransportPlan transport(const MatrixView& cost, const Vector& p, const Vector& q, double lambda,
+                        const TransportOptions& options, const Resources& resources,
+                        const Vector& start) {
+  require_no_comm(resources);
+  require_finite(cost, "cost");
+  if (lambda > 0 && lambda < least_lambda && cost.size() > 0 &&
+      cost.cwiseAbs().maxCoeff() < 0x1p+100)
+    return transport_in_unit(900, cost, p, q, lambda, options, resources, start);
+  const Sides sides(cost.rows(), cost.cols(), p, q, options);
+  const auto& [all_p, all_q, rows, columns] = sides;
 
   Transport problem(all_p(rows), all_q(columns), resources);
-  const bool whole = static_cast<Index>(rows.size()) == cost.rows() &&
-                     static_cast<Index>(columns.size()) == cost.cols();
-  problem.set_cost(whole ? Matrix(cost) : Matrix(cost(rows, columns)));
-  if (start.size() > 0) {
-    if (start.size() != cost.cols() || !start(columns).allFinite())
-      throw Error({.field = "start",
-                   .value = fmt::format("{} potentials", start.size()),
-                   .problem = fmt::format("for {} columns, or not finite", cost.cols()),
-                   .remedy = "give a finite potential for each column"});
-    problem.start_from(start(columns));
-  }
+  problem.set_cost(sides.whole() ? Matrix(cost) : Matrix(cost(rows, columns)));
+  sides.start(problem, start);
   TransportPlan out;
   out.result = problem.solve(lambda, options);
   out.f = linalg::spread(problem.f(), rows, cost.rows());
   out.g = linalg::spread(problem.g(), columns, cost.cols());
   out.plan = problem.plan();
-  if (!whole) {
+  if (!sides.whole()) {
     Matrix all = Matrix::Zero(cost.rows(), cost.cols());
     all(rows, columns) = out.plan;
     out.plan = std::move(all);
   }
+  return out;
+}
+
+TransportOnGpu transport(const MatrixOnGpu& cost, const Vector& p, const Vector& q, double lambda,
+                         const TransportOptions& options, const Resources& resources,
+                         const Vector& start) {
+  require_no_comm(resources);
+  const Sides sides(cost.rows, cost.columns, p, q, options);
+  Resources there = resources;
+  if (there.device == Device::automatic)
+    there.device = static_cast<Device>(static_cast<int>(Device::cuda) + cost.gpu);
+
+  Transport problem(sides.p, sides.q, there);
+  problem.set_cost(cost);
+  sides.start(problem, start);
+  TransportOnGpu out;
+  out.result = problem.solve(lambda, options);
+  out.f = problem.f();
+  out.g = problem.g();
+  out.plan = problem.plan_on_gpu();
   return out;
 }
 

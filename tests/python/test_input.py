@@ -76,14 +76,15 @@ def test_whole_numbers_are_points():
 
 
 class OnGpu:
-    """Like an array on a GPU: NumPy cannot read it, and its library has a way of its own."""
+    """Like an array on a GPU of another kind: NumPy cannot read it, and its library has a way of its
+    own."""
 
     def __init__(self, values):
         self._values = values
         self.shape, self.dtype = values.shape, values.dtype
 
     def __dlpack_device__(self):
-        return 2, 0
+        return 10, 0
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("it is on the GPU")

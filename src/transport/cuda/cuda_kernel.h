@@ -31,6 +31,7 @@ class CudaKernel final : public Kernel {
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
   Matrix matrix() const override;
+  MatrixOnGpu matrix_on_gpu() const override;
   double between(const Vector& y, const Vector& x) const override;
   Vector squares_transpose_times(const Vector& w) const override;
   double log2_column_sum(Index j, const Vector& rows) const override;

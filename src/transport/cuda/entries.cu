@@ -137,11 +137,35 @@ __global__ void scale_rows(Tile<double> tile, const double* left, const double* 
             : 0.0F;
 }
 
-template <class T>
-__global__ void narrow_rows(const double* from, double factor, Tile<T> tile) {
+template <class From, class T>
+__global__ void narrow_rows(const From* from, double factor, Tile<T> tile) {
   const std::int64_t i = blockIdx.x;
   for (std::int64_t j = threadIdx.x; j < tile.columns; j += blockDim.x)
-    tile.entries[i * tile.stride + j] = static_cast<T>(factor * from[i * tile.columns + j]);
+    tile.entries[i * tile.stride + j] =
+        static_cast<T>(factor * static_cast<double>(from[i * tile.columns + j]));
+}
+
+// A block without a number of its own has the first one.
+template <class From>
+__global__ void __launch_bounds__(256)
+    extremes_of_parts(const From* from, std::int64_t size, Extremes* parts) {
+  __shared__ Extremes found[256];
+  const auto entry = [&](std::int64_t e) {
+    const auto value = static_cast<double>(from[e]);
+    return Extremes{value, value};
+  };
+  Extremes own = entry(0);
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; e < size;
+       e += step)
+    own = both(own, entry(e));
+  found[threadIdx.x] = own;
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      found[threadIdx.x] = both(found[threadIdx.x], found[threadIdx.x + half]);
+  }
+  if (threadIdx.x == 0) parts[blockIdx.x] = found[0];
 }
 
 template <class T>
@@ -219,9 +243,14 @@ void round(const Tile<double>& tile, const double* left, const double* right, co
   scale_rows<<<grid(tile.rows), threads, 0, stream>>>(tile, left, right, to);
 }
 
-template <class T>
-void narrow(const double* from, double factor, const Tile<T>& tile, Stream stream) {
-  narrow_rows<T><<<grid(tile.rows), 256, 0, stream>>>(from, factor, tile);
+template <class From, class T>
+void narrow(const From* from, double factor, const Tile<T>& tile, Stream stream) {
+  narrow_rows<<<grid(tile.rows), 256, 0, stream>>>(from, factor, tile);
+}
+
+template <class From>
+void find_extremes(const From* from, std::int64_t size, Extremes* parts, Stream stream) {
+  extremes_of_parts<<<extreme_parts, 256, 0, stream>>>(from, size, parts);
 }
 
 template <class T>
@@ -238,7 +267,9 @@ void split(const double* from, double factor, std::int64_t rows, std::int64_t k,
   template void find_shifts<T>(const Tile<T>&, const double*, double, double*, Stream);            \
   template void exponentials<T>(const Tile<T>&, const Exponents&, const double*, double*, double*, \
                                 double*, int, Stream);                                             \
-  template void narrow<T>(const double*, double, const Tile<T>&, Stream);                          \
+  template void narrow(const double*, double, const Tile<T>&, Stream);                             \
+  template void narrow(const float*, double, const Tile<T>&, Stream);                              \
+  template void find_extremes(const T*, std::int64_t, Extremes*, Stream);                          \
   template void widen<T>(const Tile<T>&, double*, Stream);
 REMBLAI_FOR(float)
 REMBLAI_FOR(double)

@@ -1,6 +1,7 @@
-// The entries of a matrix: made, rounded and widened on the GPU.
+// The entries of a matrix: looked at, made, rounded and widened on the GPU.
 #pragma once
 
+#include "transport/cuda/extremes.h"
 #include "transport/cuda/tile.h"
 
 namespace remblai::cuda {
@@ -29,9 +30,14 @@ std::int64_t partial_products(std::int64_t rows);
 void round(const Tile<double>& tile, const double* left, const double* right, const Tile<float>& to,
            Stream stream);
 
-/// Entries from a row-major matrix in double, times `factor`.
-template <class T>
-void narrow(const double* from, double factor, const Tile<T>& tile, Stream stream);
+/// Entries from a row-major matrix in double or float, times `factor`.
+template <class From, class T>
+void narrow(const From* from, double factor, const Tile<T>& tile, Stream stream);
+
+/// The extremes of so many numbers, in `extreme_parts` parts.
+template <class From>
+void find_extremes(const From* from, std::int64_t size, Extremes* parts, Stream stream);
+constexpr int extreme_parts = 512;
 
 /// K as a row-major matrix in double, without the columns beyond n.
 template <class T>

@@ -242,7 +242,18 @@ Vector CudaKernel<T>::fused(const Vector& x, const RowRule& rule) const {
 
 template <class T>
 double CudaKernel<T>::log2_column_sum(Index j, const Vector& rows) const {
-  return remblai::log2_column_sum(cost(), scale_ / storage_->unit(), j, rows);
+  const double scale = scale_ / storage_->unit();
+  if (!cost().on_gpu()) return remblai::log2_column_sum(cost(), scale, j, rows);
+  const OnGpu scope(gpu_);
+  Eigen::Matrix<T, Eigen::Dynamic, 1> column(m());
+  const auto stride = static_cast<std::size_t>(storage_->stride()) * sizeof(T);
+  check(
+      cudaMemcpy2DAsync(column.data(), sizeof(T), storage_->tile(0, m()).entries + j, stride,
+                        sizeof(T), static_cast<std::size_t>(m()), cudaMemcpyDeviceToHost, stream_),
+      "a column of the costs");
+  check(cudaStreamSynchronize(stream_), "a column of the costs");
+  return remblai::log2_column_sum(storage_->unit() * column.template cast<double>(), scale, rows,
+                                  cost().shard());
 }
 
 // What products need.

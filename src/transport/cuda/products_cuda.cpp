@@ -188,11 +188,26 @@ Matrix CudaKernel<T>::matrix() const {
   return out;
 }
 
+template <class T>
+MatrixOnGpu CudaKernel<T>::matrix_on_gpu() const {
+  const OnGpu scope(gpu_);
+  ++counts_.products;
+  const auto buffer = std::make_shared<Buffer<double>>();
+  buffer->resize(m() * n());
+  for_made_tiles([&](Index first, Index count) {
+    widen<T>(storage_->tile(first, count), buffer->data() + first * n(), stream_);
+  });
+  check(cudaStreamSynchronize(stream_), "the plan");
+  check(cudaGetLastError(), "the plan");
+  return {buffer->data(), false, m(), n(), gpu_, buffer};
+}
+
 #define REMBLAI_FOR(T)                                                                         \
   template Vector CudaKernel<T>::times(const Vector&) const;                                   \
   template Vector CudaKernel<T>::transpose_times(const Vector&) const;                         \
   template Matrix CudaKernel<T>::times(const Matrix&) const;                                   \
   template Matrix CudaKernel<T>::matrix() const;                                               \
+  template MatrixOnGpu CudaKernel<T>::matrix_on_gpu() const;                                   \
   template double CudaKernel<T>::between(const Vector&, const Vector&) const;                  \
   template Vector CudaKernel<T>::squares_transpose_times(const Vector&) const;                 \
   template std::unique_ptr<Iterations> CudaKernel<T>::iterations(const Vector&, const Vector&, \

@@ -119,9 +119,15 @@ void Storage<T>::store(cudaStream_t stream) {
   const GroundCost& cost = *cost_;
   const bool dense = cost.is_dense();
   if constexpr (!is_double)
-    unit_ = linalg::power_of_two_above(dense ? cost.matrix().cwiseAbs().maxCoeff()
-                                             : 2 * linalg::longest_row(cost.u()) *
-                                                   linalg::longest_row(cost.v()));
+    unit_ = linalg::power_of_two_above(
+        dense ? cost.largest() : 2 * linalg::longest_row(cost.u()) * linalg::longest_row(cost.v()));
+  if (const MatrixOnGpu* there = cost.on_gpu()) {
+    if (there->in_float)
+      narrow(static_cast<const float*>(there->data), 1 / unit_, tile(0, m()), stream);
+    else
+      narrow(static_cast<const double*>(there->data), 1 / unit_, tile(0, m()), stream);
+    return;
+  }
   if (is_double && !dense) return make_entries(0, m());
   const Index rows = staged_rows();
   double* to = staged();
@@ -132,7 +138,7 @@ void Storage<T>::store(cudaStream_t stream) {
     else
       blas_.times_transpose(count, n(), cost.u().cols(), -2.0, u_.data() + first * cost.u().cols(),
                             v_.data(), to, n());
-    narrow<T>(to, 1 / unit_, tile(first, count), stream);
+    narrow(to, 1 / unit_, tile(first, count), stream);
   }
 }
 

@@ -171,6 +171,61 @@ TEST_F(CudaKernelTest, SolversThatGoBetweenDevicesEndAsOnTheProcessor) {
     }
 }
 
+// A plan that stays there serves as a cost that is there.
+TEST_F(CudaKernelTest, CostsThatAreThereGiveThePlanOfCostsThatAreHere) {
+  const Index m = 400, n = 701;
+  const Matrix x = test::random_matrix(m, 4, 1), z = test::random_matrix(n, 4, 2).array() + 0.5;
+  const Vector p = test::random_weights(m, 3), q = test::random_weights(n, 4);
+  Transport maker(p, q, {.threads = 1, .device = Device::cuda});
+  maker.set_points(x, z);
+  maker.solve(5);
+  const MatrixOnGpu there = maker.plan_on_gpu();
+  const Matrix here = maker.plan();
+  EXPECT_EQ(fetched(there), here);
+  for (const Precision precision : {Precision::float64, Precision::float32})
+    for (const double ratio : {3.0, 300.0}) {
+      const double lambda = here.maxCoeff() / ratio;
+      const Resources resources{.threads = 1, .precision = precision, .device = Device::cuda};
+      const TransportPlan expected = transport(here, p, q, lambda, {}, resources);
+      const TransportOnGpu found = transport(there, p, q, lambda, {}, resources);
+      EXPECT_TRUE(found.result.converged);
+      EXPECT_EQ(found.f, expected.f);
+      EXPECT_EQ(found.g, expected.g);
+      EXPECT_EQ(found.result.cost, expected.result.cost);
+      EXPECT_EQ(fetched(found.plan), expected.plan);
+    }
+  // The GPU where it lies is the one that solves it.
+  EXPECT_TRUE(transport(there, p, q, here.maxCoeff()).result.converged);
+}
+
+TEST_F(CudaKernelTest, CostsThatAreElsewhereAreRefused) {
+  Matrix here = test::random_matrix(3, 2, 1);
+  const Vector p = Vector::Constant(3, 1.0 / 3), q = Vector::Constant(2, 0.5);
+  EXPECT_THROW(transport(MatrixOnGpu{here.data(), false, 3, 2, 0, {}}, p, q, 1), Error);
+  Transport maker(p, q, {.device = Device::cuda});
+  maker.set_cost(here);
+  maker.solve(1);
+  MatrixOnGpu there = maker.plan_on_gpu();
+  EXPECT_THROW(transport(there, p, Vector::Unit(2, 0), 1), Error);
+  EXPECT_THROW(transport(there, p, q, 1, {}, {.device = Device::cpu}), Error);
+  there.gpu = 1;
+  EXPECT_THROW(transport(there, p, q, 1, {}, {.device = Device::cuda}), Error);
+  EXPECT_THROW(fetched(there), Error);
+}
+
+TEST(Device, AMatrixOnAGpuThatThereIsNotIsRefused) {
+  if (!gpus().empty()) GTEST_SKIP() << "there is a GPU";
+  const double number = 0;
+  const MatrixOnGpu matrix{&number, false, 1, 1, 0, {}};
+  EXPECT_THROW(fetched(matrix), Error);
+  EXPECT_THROW(transport(matrix, Vector::Ones(1), Vector::Ones(1), 1), Error);
+  Transport here(Vector::Ones(1), Vector::Ones(1));
+  EXPECT_THROW(here.set_cost(matrix), Error);
+  here.set_cost(Matrix::Ones(1, 1));
+  here.solve(1);
+  EXPECT_THROW(here.plan_on_gpu(), Error);
+}
+
 TEST(Device, AGpuThatThereIsNotIsRefused) {
   const auto count = gpus().size();
   if (count > 7) GTEST_SKIP() << "there are all the GPUs that can be named";
