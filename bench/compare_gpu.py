@@ -22,6 +22,7 @@ import gzip
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -191,6 +192,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with mnist/")
     parser.add_argument("--points", type=int, default=10000)
     parser.add_argument("--limit", type=float, default=15, help="seconds for a peer")
+    parser.add_argument("--columns", default="", metavar="PATTERN",
+                        help="only columns that match a regular expression")
     options = parser.parse_args()
     n = options.points
     random = np.random.default_rng(0)
@@ -200,7 +203,8 @@ def main() -> None:
         clouds["MNIST pixels"] = (digits(folder / "t10k-images-idx3-ubyte.gz", n),
                                   digits(folder / "train-images-idx3-ubyte.gz", n))
     warnings.filterwarnings("ignore")
-    compared = methods(options.program)
+    compared = {name: run for name, run in methods(options.program).items()
+                if re.search(options.columns, name)}
     print(f"{torch.cuda.get_device_name()}, n = {n}, double, seconds to an L1 error of {GOAL:.0e} "
           "(error reached)\n")
     print("| costs | R | " + " | ".join(compared) + " |")

@@ -118,8 +118,9 @@ bool Solve::within_budget() const {
 
 bool Solve::reach(double tolerance) {
   if (options_.solver == SolverChoice::anderson) return reach_by_anderson(tolerance);
-  // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate).
-  const double slow_rate = options_.solver == SolverChoice::newton ? 0 : 0.75;
+  // Newton steps cost about 1/sqrt(1 - rate) passes, Sinkhorn about 1/(1 - rate). A step also has
+  // products of its own, so that below one half it does not pay.
+  const double slow_rate = options_.solver == SolverChoice::newton ? 0 : 0.5;
   double last = 0, best = std::numeric_limits<double>::infinity();
   int in_vain = 0;  // Newton steps that did not lower the error, in the range of rounding
   for (int round = 0;; ++round) {
