@@ -77,7 +77,21 @@ void add_symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k
               c.data(), stride(n));
 }
 
-Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+/// The upper triangle becomes that of a symmetric matrix. By tiles, for a column is far from the
+/// next in memory.
+void fill_upper(Matrix& c) {
+  constexpr Index tile = 32;
+  const Index n = c.rows();
+  for (Index i = 0; i < n; i += tile) {
+    const Index rows = std::min(tile, n - i);
+    for (Index j = 0; j < i; j += tile)
+      c.block(j, i, tile, rows) = c.block(i, j, rows, tile).transpose();
+    auto corner = c.block(i, i, rows, rows);
+    corner.triangularView<Eigen::StrictlyUpper>() = corner.transpose();
+  }
+}
+
+Matrix lower_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
   if (Engine* engine = engine_for(n, n, k)) {
     Matrix c(n, n);
     const bool inner = op == CblasTrans;
@@ -87,7 +101,12 @@ Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) 
   }
   Matrix c = Matrix::Zero(n, n);
   add_symmetric_product(a, op, n, k, c);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return c;
+}
+
+Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+  Matrix c = lower_product(a, op, n, k);
+  fill_upper(c);
   return c;
 }
 
@@ -245,7 +264,7 @@ Matrix gram_of_made(Index rows, Index columns, const FillRows& fill) {
   for_made_blocks(rows, columns, fill, [&](Index, const Matrix& block) {
     add_symmetric_product(block, CblasTrans, columns, block.rows(), c);
   });
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  fill_upper(c);
   return c;
 }
 
@@ -272,6 +291,10 @@ Matrix transpose_times_made(const Matrix& a, Index columns, const FillRows& fill
 
 Matrix gram_of_rows(const Matrix& a) {
   return symmetric_product(a, CblasNoTrans, a.rows(), a.cols());
+}
+
+Matrix lower_gram_of_rows(const Matrix& a) {
+  return lower_product(a, CblasNoTrans, a.rows(), a.cols());
 }
 
 Spectrum eigh(const Matrix& a) {
@@ -378,10 +401,44 @@ Matrix times_transposed_lower(Matrix b, const Matrix& lower) {
   return b;
 }
 
+namespace {
+
+// By halves, so that nearly all of it is products of matrices: (A 0; B C)^-1 has -C^-1 B A^-1 where
+// B was. LAPACK takes three times as long.
+void invert_lower(double* lower, int n, int width) {
+  constexpr int small = 48;
+  if (n <= small) {
+    LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, lower, width);
+    return;
+  }
+  const int half = n / 16 * 8, rest = n - half;
+  double* below = lower + static_cast<std::ptrdiff_t>(half) * width;
+  double* corner = below + half;
+  invert_lower(lower, half, width);
+  invert_lower(corner, rest, width);
+  cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, rest, half, -1.0,
+              lower, width, below, width);
+  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, rest, half, 1.0,
+              corner, width, below, width);
+}
+
+}  // namespace
+
 void invert_lower(Matrix& lower) {
   assert(lower.rows() == lower.cols());
-  const int n = size(lower.rows());
-  if (n > 0) LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, lower.data(), n);
+  if (lower.rows() > 0) invert_lower(lower.data(), size(lower.rows()), stride(lower.cols()));
+}
+
+std::vector<std::pair<Index, double>> cholesky_pivots(Matrix a, double tolerance) {
+  assert(a.rows() == a.cols());
+  const int n = size(a.rows());
+  int rank = 0;
+  std::vector<int> order(static_cast<std::size_t>(n));
+  if (n > 0) LAPACKE_dpstrf(LAPACK_COL_MAJOR, 'U', n, a.data(), n, order.data(), &rank, tolerance);
+  std::vector<std::pair<Index, double>> pivots;
+  for (Index k = 0; k < rank; ++k)
+    pivots.emplace_back(order[static_cast<std::size_t>(k)] - 1, a(k, k) * a(k, k));
+  return pivots;
 }
 
 bool cholesky_in_place(Matrix& a) {

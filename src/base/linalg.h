@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -86,6 +87,9 @@ Matrix transpose_times_made(const Matrix& a, Index columns, const FillRows& fill
 /// A A', with both triangles filled.
 Matrix gram_of_rows(const Matrix& a);
 
+/// The same, of which only the lower triangle is right.
+Matrix lower_gram_of_rows(const Matrix& a);
+
 /// A = Q diag(values) Q'. The values are ascending, and the columns of Q are the vectors. `ok` is
 /// false when LAPACK failed or A holds a value that is not finite. A is taken as symmetric, and
 /// only one triangle is read. Orders above 23000 fail, here and in svd, because LAPACK counts the
@@ -117,6 +121,11 @@ bool cholesky(const Matrix& a, Matrix& lower);
 /// Replaces the lower triangle of A by that of its factor L; the upper one is left as it was. Does
 /// not look for values that are not finite. Returns false when A is not positive definite.
 bool cholesky_in_place(Matrix& a);
+
+/// The pivots of a Cholesky factorisation with pivoting, largest first, of a matrix that is
+/// positive semidefinite to rounding: what is left of each entry of the diagonal beside those
+/// before it, and its place. It ends before the first that is not above `tolerance`. O(n^3 / 3).
+std::vector<std::pair<Index, double>> cholesky_pivots(Matrix a, double tolerance);
 
 /// H -= B'B in the lower triangle of H; the upper one is not touched.
 void subtract_gram(const FloatMatrix& b, FloatMatrix& h);

@@ -298,12 +298,9 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);
-  const Clouds clouds(x, z, space_.shard);
-  if (clouds.measured()) {
-    points.distances.resize(n + m, n + m);
-    points.distances << clouds.zz, clouds.zx, clouds.zx.transpose(), clouds.xx;
-  }
+  Clouds clouds(x, z, space_.shard);
   const double unit = clouds.mean_distance(problem_.p, problem_.q);
+  points.distances = std::move(clouds.distances);
   head_ =
       fit_classifier(std::move(points), unit, Purpose::labels, options_.classes, pulse).classifier;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "base/linalg.h"
 #include "model/gaussian.h"
@@ -47,10 +48,10 @@ KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances
 
 void KernelRidge::set_width(double width) {
   if (support_.size() == 0 && width_ == 2 * width) {
-    kernel_.array() *= kernel_.array();
+    for (Index i = 0; i < kernel_.rows(); ++i)
+      kernel_.row(i).head(i + 1).array() *= kernel_.row(i).head(i + 1).array();
   } else if (support_.size() == 0) {
-    kernel_ = distances_;
-    gaussian(kernel_, width);
+    kernel_ = lower_gaussian(distances_, width);
   }
   width_ = width;
 }
@@ -66,13 +67,15 @@ KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double 
 // is T_i - (H T)_i / H_ii. The last rows of H need only the last block of the factor.
 KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
                                  Index judged) const {
-  Matrix lower = kernel_;
+  Matrix lower(kernel_.rows(), kernel_.cols());
+  for (Index i = 0; i < lower.rows(); ++i) lower.row(i).head(i + 1) = kernel_.row(i).head(i + 1);
   lower.diagonal() += smoothing * weights.cwiseInverse();
   KernelFit fit;
   // Its smallest eigenvalue is that of the ridge, far above rounding.
   if (!linalg::cholesky_in_place(lower)) return fit;
   fit.coefficients = linalg::solve_lower(lower, linalg::solve_lower(lower, targets), Op::transpose);
-  Matrix inverse = lower.bottomRightCorner(judged, judged);
+  Matrix inverse = judged == lower.rows() ? std::move(lower)
+                                          : Matrix(lower.bottomRightCorner(judged, judged));
   linalg::invert_lower(inverse);
   Vector diagonal = Vector::Zero(judged);
   for (Index j = 0; j < judged; ++j)
