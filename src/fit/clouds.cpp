@@ -12,7 +12,7 @@ namespace {
 
 // Each cloud is measured from its own mean, so where they lie costs no digits. With u = z - mean z,
 // v = x - mean x and w = mean z - mean x:
-//   |x - z|^2 = |u + w|^2 + |v - w|^2 - |w|^2 - 2 u.v.
+//   |z - x|^2 = |u + w|^2 + |v - w|^2 - |w|^2 - 2 u.v.
 Matrix measure(const Matrix& x, const Matrix& z) {
   const Index m = x.rows(), n = z.rows();
   const Eigen::RowVectorXd x_mean = x.colwise().mean(), z_mean = z.colwise().mean();
@@ -20,21 +20,18 @@ Matrix measure(const Matrix& x, const Matrix& z) {
   Matrix points(n + m, x.cols());
   points.topRows(n) = z.rowwise() - z_mean;
   points.bottomRows(m) = x.rowwise() - x_mean;
-  const Vector along = 2 * (points * apart.transpose());
-  Matrix distances = linalg::lower_gram_of_rows(points);
+  const Eigen::RowVectorXd along = 2 * (points * apart.transpose()).transpose();
+  Matrix distances = linalg::upper_gram_of_rows(points);
   const Eigen::RowVectorXd squares = distances.diagonal();
-  const Eigen::RowVectorXd of_z = squares.head(n) + along.head(n).transpose();
+  const Eigen::RowVectorXd of_x = squares.tail(m) - along.tail(m);
+  const auto from = [](auto part, const auto& others, double own) {
+    part = (others.array() + own - 2 * part.array()).max(0.0);
+  };
   for (Index i = 0; i < n + m; ++i) {
     auto row = distances.row(i);
-    const auto from = [&](auto part, const auto& others, double own) {
-      part = (others.array() + own - 2 * part.array()).max(0.0);
-    };
-    if (i < n) {
-      from(row.head(i), squares.head(i), squares[i]);
-    } else {
-      from(row.head(n), of_z, squares[i] - along[i] + apart.squaredNorm());
-      from(row.segment(n, i - n), squares.segment(n, i - n), squares[i]);
-    }
+    const Index end = i < n ? n : n + m;  // of its own cloud
+    from(row.segment(i, end - i), squares.segment(i, end - i), squares[i]);
+    if (i < n) from(row.tail(m), of_x, squares[i] + along[i] + apart.squaredNorm());
     row[i] = 0;
   }
   return distances;
@@ -56,16 +53,16 @@ Clouds Clouds::translated(const Eigen::RowVectorXd& shift) const {
   const Eigen::RowVectorXd middle = x.colwise().mean();
   const Vector from_x = (x.rowwise() - middle) * shift.transpose();
   const Vector from_z = (z.rowwise() - middle) * shift.transpose();
-  auto between = moved.distances.bottomLeftCorner(x.rows(), z.rows());
-  between.colwise() += 2 * from_x;
-  between.rowwise() -= 2 * from_z.transpose();
+  auto between = moved.distances.topRightCorner(z.rows(), x.rows());
+  between.rowwise() += 2 * from_x.transpose();
+  between.colwise() -= 2 * from_z;
   between = (between.array() + shift.squaredNorm()).max(0.0);
   return moved;
 }
 
 double Clouds::mean_distance(const Vector& p, const Vector& q) const {
   const double mean =
-      measured() ? p.dot(xz() * q) : GroundCost::between_points(x, z, shard).between(p, q);
+      measured() ? q.dot(zx() * p) : GroundCost::between_points(x, z, shard).between(p, q);
   // Rounding is no distance: where the points of both clouds are one, any unit will do.
   const auto largest = [](const Matrix& points) -> Vector {
     return points.cwiseAbs2().rowwise().maxCoeff();

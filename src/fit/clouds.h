@@ -13,13 +13,13 @@ struct Clouds {
   Matrix x, z;  ///< source and target points
   Shard shard;  ///< of the source points
 
-  /// Squared distances among the target points and, behind them, the source points: the lower
+  /// Squared distances among the target points and, behind them, the source points: the upper
   /// triangle. Empty where there are too many points or several ranks, and whoever needs some
   /// measures them as it goes.
   Matrix distances;
   auto zz() const { return distances.topLeftCorner(z.rows(), z.rows()); }
   auto xx() const { return distances.bottomRightCorner(x.rows(), x.rows()); }
-  auto xz() const { return distances.bottomLeftCorner(x.rows(), z.rows()); }  ///< all of it
+  auto zx() const { return distances.topRightCorner(z.rows(), x.rows()); }  ///< all of it
 
   Clouds(Matrix source, Matrix target, Shard source_rows = {});
 

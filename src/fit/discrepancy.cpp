@@ -17,11 +17,11 @@ Vector normalised(const Vector& weights, const std::vector<Index>& places, const
   return normalised(shard.everywhere(weights), places);
 }
 
-// Mean kernel between two different points, from its lower triangle; 1 where there is only one.
+// Mean kernel between two different points, from its upper triangle; 1 where there is only one.
 double mean_within(const Matrix& kernel, const Vector& weights) {
   const double same = weights.squaredNorm();
   if (!(same < 1 - 1e-12)) return 1;
-  const Vector mean = kernel.selfadjointView<Eigen::Lower>() * weights;
+  const Vector mean = kernel.selfadjointView<Eigen::Upper>() * weights;
   return (weights.dot(mean) - same) / (1 - same);
 }
 
@@ -31,7 +31,7 @@ Discrepancy::Discrepancy(const Clouds& centred, const Vector& p, const Vector& q
     : rows_(even_sample(centred.shard.total(centred.x.rows()), most_compared)),
       columns_(even_sample(centred.z.rows(), most_compared)),
       q_(normalised(q, columns_)) {
-  const double mean = normalised(p, rows_, centred.shard).dot(across(centred) * q_);
+  const double mean = q_.dot(across(centred) * normalised(p, rows_, centred.shard));
   if (mean > 0) width_ = 0.8 * mean;
   const auto among = [](const Matrix& points, const std::vector<Index>& places,
                         const Shard& shard) {
@@ -40,20 +40,20 @@ Discrepancy::Discrepancy(const Clouds& centred, const Vector& p, const Vector& q
   const bool measured = centred.measured();
   const Matrix xx = measured ? centred.xx() : among(centred.x, rows_, centred.shard);
   const Matrix zz = measured ? centred.zz() : among(centred.z, columns_, {});
-  within_source_ = lower_gaussian(xx, width_);
-  within_target_ = mean_within(lower_gaussian(zz, width_), q_);
+  within_source_ = upper_gaussian(xx, width_);
+  within_target_ = mean_within(upper_gaussian(zz, width_), q_);
 }
 
 Matrix Discrepancy::across(const Clouds& clouds) const {
-  if (clouds.measured()) return clouds.xz();
-  return squared_distances(clouds.shard.rows_of(clouds.x, rows_), clouds.z(columns_, Eigen::all));
+  if (clouds.measured()) return clouds.zx();
+  return squared_distances(clouds.z(columns_, Eigen::all), clouds.shard.rows_of(clouds.x, rows_));
 }
 
 std::vector<double> Discrepancy::operator()(const Clouds& clouds,
                                             const std::vector<Vector>& weights) const {
   Matrix kernel = across(clouds);
   gaussian(kernel, width_);
-  const Vector towards = kernel * q_;
+  const Vector towards = kernel.transpose() * q_;
   std::vector<double> values;
   for (const Vector& all : weights) {
     const Vector w = normalised(all, rows_, clouds.shard);

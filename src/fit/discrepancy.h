@@ -23,13 +23,13 @@ class Discrepancy {
   std::vector<double> operator()(const Clouds& clouds, const std::vector<Vector>& weights) const;
 
  private:
-  // m x n, of the points compared.
+  // n x m, of the points compared.
   Matrix across(const Clouds& clouds) const;
 
   std::vector<Index> rows_, columns_;  // of the points compared; rows among those of all ranks
   Vector q_;
   double width_ = 1, within_target_ = 1;
-  Matrix within_source_;  // kernel, its lower triangle
+  Matrix within_source_;  // kernel, its upper triangle
 };
 
 }  // namespace remblai

@@ -24,7 +24,7 @@ LabelledPoints labelled_points(const ClassProblem& problem, const Clouds& clouds
   if (!clouds.measured()) return labelled;
   labelled.distances.resize(known + m, known + m);
   labelled.distances.topLeftCorner(known, known) = clouds.zz()(problem.known, problem.known);
-  labelled.distances.bottomLeftCorner(m, known) = clouds.xz()(Eigen::all, problem.known);
+  labelled.distances.topRightCorner(known, m) = clouds.zx()(problem.known, Eigen::all);
   labelled.distances.bottomRightCorner(m, m) = clouds.xx();
   return labelled;
 }
@@ -43,8 +43,8 @@ Matrix scores_forth(const Classifier& classifier, const ClassProblem& problem,
   Matrix distances(clouds.z.rows(), classifier.points.rows());
   if (known > 0)
     distances.leftCols(known) =
-        Matrix(clouds.zz().selfadjointView<Eigen::Lower>())(Eigen::all, problem.known);
-  distances.rightCols(clouds.x.rows()) = clouds.xz().transpose();
+        Matrix(clouds.zz().selfadjointView<Eigen::Upper>())(Eigen::all, problem.known);
+  distances.rightCols(clouds.x.rows()) = clouds.zx();
   return classifier.scores_at(std::move(distances));
 }
 
@@ -66,7 +66,7 @@ Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOp
                     judgement.posterior, weights, options, pulse);
   const Matrix scores =
       at_hand(clouds, back, clouds.z.rows())
-          ? back.scores_at(clouds.xz())
+          ? back.scores_at(clouds.zx().transpose())
           : problem.shard.by_pieces(clouds.x, problem.class_count(),
                                     [&](const Matrix& rows) { return back.scores(rows); });
   judgement.round_trip = std::min(1.0, problem.shard.dot(problem.p, right(scores, problem.places)));

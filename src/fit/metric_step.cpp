@@ -24,9 +24,9 @@ MetricStep::MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridg
   // M >= L'E L, and the smallest eigenvalue of L'L is 1/|L^-1|^2 or more.
   least_ = ridge_.outside;
   if (prior_.lower.size() == 0) return;
-  Matrix inverse = prior_.lower;
-  linalg::invert_lower(inverse);
-  least_ /= inverse.triangularView<Eigen::Lower>().toDenseMatrix().squaredNorm();
+  Matrix inverse = prior_.lower.transpose();
+  linalg::invert_upper(inverse);
+  least_ /= inverse.triangularView<Eigen::Upper>().toDenseMatrix().squaredNorm();
 }
 
 LearnedMetric MetricStep::operator()(const Matrix& moment) const {

@@ -39,8 +39,8 @@ class MetricStep {
   void set_geodesic(double t) { t_ = t; }
 
   /// The result for the same moment under the geodesic weight at hand: every row of the factor is
-  /// multiplied by `scale` of its eigenvalue. O(r^2), and an eigen-decomposition where the result is
-  /// from products.
+  /// multiplied by `scale` of its eigenvalue. O(r^2), and an eigen-decomposition where the result
+  /// is from products.
   LearnedMetric weighed(LearnedMetric a) const;
 
   /// mu^((to - from)/2): what another weight multiplies embedded points by, column by column.
