@@ -146,6 +146,14 @@ void bind_class_model(nb::module_& core) {
           "cautious", [](const ClassModel& c) { return c.cautious; },
           "shares were held near those of the source")
       .def_prop_ro(
+          "undecided", [](const ClassModel& c) { return c.undecided; },
+          "where the data cannot tell whether the target was translated: the share of its points "
+          "whose first guess depends on it; else 0")
+      .def_prop_ro(
+          "geodesic", [](const ClassModel& c) { return c.geodesic; },
+          "weight of the geodesic that the metric was made with, t or half of it; NaN where no "
+          "metric was learned")
+      .def_prop_ro(
           "common_trust", [](const ClassModel& c) { return c.common_trust; },
           "between 0 and 1: how much of the common move is kept")
       .def_prop_ro("trust", array([](auto& c) -> auto& { return c.trust; }),

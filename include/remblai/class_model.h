@@ -50,6 +50,15 @@ struct REMBLAI_API ClassModel {
   /// translation, then with one (squared maximum mean discrepancies); NaN where it was not tried.
   Vector discrepancies;
 
+  /// Where the data cannot tell whether the target was translated: the share of its points whose
+  /// first guess would be another class under the other explanation. 0 where they can tell, where
+  /// nothing was compared, and in models of versions that did not keep it.
+  double undecided = 0;
+
+  /// Weight t of the geodesic that the metric was made with: that of the options, or half of it.
+  /// NaN for a metric that was not learned, and in models of versions that did not keep it.
+  double geodesic = std::numeric_limits<double>::quiet_NaN();
+
   double common_trust = 0;  ///< t0 in [0, 1]: how much of the common move is kept
   Vector trust;             ///< t_k in [0, 1]: how much of each class's own move is kept
   /// How far each class was moved, the translation included, in units of the spread within classes:

@@ -21,10 +21,10 @@ struct Diagnosis {
   Shift shift = Shift::none;
   double shares_change = 0;  ///< share of the mass that changed its class, in [0, 1]
   double move = 0;           ///< mean move of the classes, in units of their spread
-  bool doubtful = false;     ///< reliability below 0.8
+  bool doubtful = false;     ///< reliability below 0.8, or an open question that matters
   std::string shift_words;   ///< a sentence
   std::string trust_words;   ///< what the reliability means
-  std::string doubt;         ///< what is wrong where it is low; empty otherwise
+  std::string doubt;         ///< what is wrong; empty where nothing is
   std::string advice;        ///< what to do then; names options with a dollar sign
 };
 

@@ -82,6 +82,7 @@ class REMBLAI_API Predictor {
  private:
   Matrix seen(const Matrix& points) const;  // through the metric of the neighbour rule
   Labels labels_of(const Matrix& preprocessed) const;
+  Labels labels_by_head(const Matrix& embedded) const;
   ClassShares votes(const MatrixView& points) const;
 
   const Model& model_;

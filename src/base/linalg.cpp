@@ -71,13 +71,27 @@ Engine* engine_for(Index rows, Index columns, Index inner) {
   return engine && engine->worth(m * n * k, m * k + n * k + m * n) ? engine : nullptr;
 }
 
-/// The lower triangle of C becomes that of C + op(A) op(A)', n x n with k terms an entry.
+/// The upper triangle of C becomes that of C + op(A) op(A)', n x n with k terms an entry.
 void add_symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k, Matrix& c) {
-  cblas_dsyrk(CblasRowMajor, CblasLower, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 1.0,
+  cblas_dsyrk(CblasRowMajor, CblasUpper, op, size(n), size(k), 1.0, a.data(), stride(a.cols()), 1.0,
               c.data(), stride(n));
 }
 
-Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+/// The lower triangle becomes that of a symmetric matrix. By tiles, for a column is far from the
+/// next in memory.
+void fill_lower(Matrix& c) {
+  constexpr Index tile = 32;
+  const Index n = c.rows();
+  for (Index i = 0; i < n; i += tile) {
+    const Index rows = std::min(tile, n - i);
+    for (Index j = 0; j < i; j += tile)
+      c.block(i, j, rows, tile) = c.block(j, i, tile, rows).transpose();
+    auto corner = c.block(i, i, rows, rows);
+    corner.triangularView<Eigen::StrictlyLower>() = corner.transpose();
+  }
+}
+
+Matrix upper_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
   if (Engine* engine = engine_for(n, n, k)) {
     Matrix c(n, n);
     const bool inner = op == CblasTrans;
@@ -87,7 +101,12 @@ Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) 
   }
   Matrix c = Matrix::Zero(n, n);
   add_symmetric_product(a, op, n, k, c);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return c;
+}
+
+Matrix symmetric_product(const Matrix& a, CBLAS_TRANSPOSE op, Index n, Index k) {
+  Matrix c = upper_product(a, op, n, k);
+  fill_lower(c);
   return c;
 }
 
@@ -245,7 +264,7 @@ Matrix gram_of_made(Index rows, Index columns, const FillRows& fill) {
   for_made_blocks(rows, columns, fill, [&](Index, const Matrix& block) {
     add_symmetric_product(block, CblasTrans, columns, block.rows(), c);
   });
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  fill_lower(c);
   return c;
 }
 
@@ -272,6 +291,10 @@ Matrix transpose_times_made(const Matrix& a, Index columns, const FillRows& fill
 
 Matrix gram_of_rows(const Matrix& a) {
   return symmetric_product(a, CblasNoTrans, a.rows(), a.cols());
+}
+
+Matrix upper_gram_of_rows(const Matrix& a) {
+  return upper_product(a, CblasNoTrans, a.rows(), a.cols());
 }
 
 Spectrum eigh(const Matrix& a) {
@@ -351,12 +374,24 @@ void solve_factored(const FloatMatrix& lower, Eigen::VectorXf& x) {
                 stride(lower.cols()), x.data(), 1);
 }
 
-Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
-  assert(lower.rows() == lower.cols() && lower.rows() == b.rows());
-  Matrix x = b;
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, flag(op), CblasNonUnit, size(b.rows()),
-              size(b.cols()), 1.0, lower.data(), stride(lower.cols()), x.data(), stride(x.cols()));
+namespace {
+
+Matrix solve(CBLAS_UPLO side, const Matrix& triangle, Op op, Matrix x) {
+  assert(triangle.rows() == triangle.cols() && triangle.rows() == x.rows());
+  cblas_dtrsm(CblasRowMajor, CblasLeft, side, flag(op), CblasNonUnit, size(x.rows()),
+              size(x.cols()), 1.0, triangle.data(), stride(triangle.cols()), x.data(),
+              stride(x.cols()));
   return x;
+}
+
+}  // namespace
+
+Matrix solve_lower(const Matrix& lower, const Matrix& b, Op op) {
+  return solve(CblasLower, lower, op, b);
+}
+
+Matrix solve_upper(const Matrix& upper, const Matrix& b, Op op) {
+  return solve(CblasUpper, upper, op, b);
 }
 
 // Row-major L is an upper triangle to LAPACK, which makes U C U' of it.
@@ -378,16 +413,50 @@ Matrix times_transposed_lower(Matrix b, const Matrix& lower) {
   return b;
 }
 
-void invert_lower(Matrix& lower) {
-  assert(lower.rows() == lower.cols());
-  const int n = size(lower.rows());
-  if (n > 0) LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, lower.data(), n);
+namespace {
+
+// By halves, so that nearly all of it is products of matrices: (A B; 0 C)^-1 has -A^-1 B C^-1 where
+// B was. LAPACK takes three times as long.
+void invert_upper(double* upper, int n, int width) {
+  constexpr int small = 48;
+  if (n <= small) {
+    LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', n, upper, width);
+    return;
+  }
+  const int half = n / 16 * 8, rest = n - half;
+  double* beside = upper + half;
+  double* corner = beside + static_cast<std::ptrdiff_t>(half) * width;
+  invert_upper(upper, half, width);
+  invert_upper(corner, rest, width);
+  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, half, rest, -1.0,
+              upper, width, beside, width);
+  cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, half, rest, 1.0,
+              corner, width, beside, width);
+}
+
+}  // namespace
+
+void invert_upper(Matrix& upper) {
+  assert(upper.rows() == upper.cols());
+  if (upper.rows() > 0) invert_upper(upper.data(), size(upper.rows()), stride(upper.cols()));
+}
+
+std::vector<std::pair<Index, double>> cholesky_pivots(Matrix a, double tolerance) {
+  assert(a.rows() == a.cols());
+  const int n = size(a.rows());
+  int rank = 0;
+  std::vector<int> order(static_cast<std::size_t>(n));
+  if (n > 0) LAPACKE_dpstrf(LAPACK_COL_MAJOR, 'U', n, a.data(), n, order.data(), &rank, tolerance);
+  std::vector<std::pair<Index, double>> pivots;
+  for (Index k = 0; k < rank; ++k)
+    pivots.emplace_back(order[static_cast<std::size_t>(k)] - 1, a(k, k) * a(k, k));
+  return pivots;
 }
 
 bool cholesky_in_place(Matrix& a) {
   assert(a.rows() == a.cols());
   const int n = size(a.rows());
-  return n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a.data(), n) == 0;
+  return n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a.data(), n) == 0;
 }
 
 Matrix triangle_of(const Matrix& a) {

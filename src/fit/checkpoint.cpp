@@ -76,6 +76,7 @@ void for_each_state_number(State& state, Visitor&& visit) {
   visit(state.classes->cautious);
   visit(state.classes->left_out);
   visit(state.classes->reliability);
+  visit(state.classes->undecided);
 }
 
 std::string memory_name(const char* what, std::size_t place) {
@@ -83,7 +84,7 @@ std::string memory_name(const char* what, std::size_t place) {
 }
 
 // Raised when runs of one version change what follows from a state.
-constexpr std::string_view revision = "2";
+constexpr std::string_view revision = "3";
 
 }  // namespace
 

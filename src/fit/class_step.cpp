@@ -129,6 +129,25 @@ double ClassStep::handicap(const Candidate& candidate, bool hides_change) const 
   return margin() * (doubt + (trusted ? 0 : 1));
 }
 
+// Whether the target was translated cannot be told where the discrepancies with and without one are
+// so near that the handicaps decide. It matters where guesses are others.
+double ClassStep::undecided(const std::vector<Candidate>& candidates, bool hides_change) const {
+  const Candidate *chosen = nullptr, *other = nullptr;
+  for (const Candidate& candidate : candidates)
+    if (candidate.cautious == explanation_.cautious)
+      (candidate.translated == explanation_.translated ? chosen : other) = &candidate;
+  const double near = (hides_change ? 0.5 : cannot_tell) * margin();
+  if (!other || !(std::abs(chosen->discrepancy - other->discrepancy) < near)) return 0;
+  double share = 0;
+  for (Index j = 0; j < problem_.q.size(); ++j) {
+    Index here = 0, there = 0;
+    chosen->opinions.row(j).maxCoeff(&here);
+    other->opinions.row(j).maxCoeff(&there);
+    if (here != there) share += problem_.q[j];
+  }
+  return std::min(1.0, share);
+}
+
 void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   const ClassOptions& options = options_.classes;
   const bool shares_known = options.target_shares.kind() != SharesChoice::estimated;
@@ -151,16 +170,19 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
     judgement = judge(problem_, clouds, options, pulse);
     const double reliability = std::min(judgement.left_out, judgement.round_trip);
     std::vector<Vector> weights;
+    std::vector<Matrix> opinions;
     for (const bool cautious : cautions) {
       shares_ = shares_of(judgement, reliability, cautious);
       weights.push_back(row_sums());
+      opinions.push_back(shares_.opinions);
     }
     changes[translate] = share_change(shares_of(judgement, reliability, true).shares);
     std::vector<double> distances(cautions.size(), 0.0);
     if (compare) distances = (*compare)(clouds, weights);
     for (std::size_t c = 0; c < cautions.size(); ++c) {
       if (compare) discrepancies_[2 * translate + !cautions[c]] = distances[c];
-      candidates.push_back({translate, cautions[c], distances[c], judgement.left_out});
+      candidates.push_back(
+          {translate, cautions[c], distances[c], judgement.left_out, std::move(opinions[c])});
     }
   }
   const bool hides_change = changes[0] > 1 && changes[1] < changes[0] / 2;
@@ -172,6 +194,7 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
     nearest = distance;
     explanation_ = {candidate.translated, candidate.cautious};
   }
+  undecided_ = undecided(candidates, hides_change);
   first_ = std::move(judgements[explanation_.translated]);
   begins_ = true;
   translated_by_ = Matrix::Zero(problem_.class_count(), space_.rank());
@@ -188,6 +211,7 @@ void ClassStep::choose_geodesic(MetricLearner& metric) {
                      nearer > cannot_tell * margin();
   const double before = metric.geodesic();
   metric.set_geodesic(apart ? options_.geodesic / 2 : options_.geodesic);
+  if (metric.learns()) geodesic_ = metric.geodesic();
   if (metric.geodesic() != before) first_.reset();  // it was made under the other metric
 }
 
@@ -200,8 +224,15 @@ ClassStep::State ClassStep::state() const {
   Matrix steps(static_cast<Index>(steps_.size()) * k, space_.rank());
   for (std::size_t i = 0; i < steps_.size(); ++i)
     steps.middleRows(static_cast<Index>(i) * k, k) = steps_[i];
-  return {translated_by_,        moves_.by_class, steps,     explanation_.translated,
-          explanation_.cautious, discrepancies_,  left_out_, reliability_};
+  return {translated_by_,
+          moves_.by_class,
+          steps,
+          explanation_.translated,
+          explanation_.cautious,
+          discrepancies_,
+          left_out_,
+          reliability_,
+          undecided_};
 }
 
 bool ClassStep::fits(const State& state) const {
@@ -210,10 +241,10 @@ bool ClassStep::fits(const State& state) const {
     return rows.rows() == k && rows.cols() == r && rows.allFinite();
   };
   const auto share = [](double value) { return value >= 0 && value <= 1; };
-  return share(state.left_out) && share(state.reliability) && by_class(state.explained) &&
-         (state.moved.size() == 0 || by_class(state.moved)) && state.steps.cols() == r &&
-         state.steps.rows() > 0 && state.steps.rows() % k == 0 && state.steps.allFinite() &&
-         state.discrepancies.size() == discrepancies_.size();
+  return share(state.left_out) && share(state.reliability) && share(state.undecided) &&
+         by_class(state.explained) && (state.moved.size() == 0 || by_class(state.moved)) &&
+         state.steps.cols() == r && state.steps.rows() > 0 && state.steps.rows() % k == 0 &&
+         state.steps.allFinite() && state.discrepancies.size() == discrepancies_.size();
 }
 
 void ClassStep::restore(const State& state, const MetricLearner::State& learned,
@@ -236,6 +267,7 @@ void ClassStep::restore(const State& state, const MetricLearner::State& learned,
   }
   left_out_ = state.left_out;
   reliability_ = state.reliability;
+  undecided_ = state.undecided;
 }
 
 void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
@@ -298,12 +330,9 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);
-  const Clouds clouds(x, z, space_.shard);
-  if (clouds.measured()) {
-    points.distances.resize(n + m, n + m);
-    points.distances << clouds.zz, clouds.zx, clouds.zx.transpose(), clouds.xx;
-  }
+  Clouds clouds(x, z, space_.shard);
   const double unit = clouds.mean_distance(problem_.p, problem_.q);
+  points.distances = std::move(clouds.distances);
   head_ =
       fit_classifier(std::move(points), unit, Purpose::labels, options_.classes, pulse).classifier;
 }
@@ -318,6 +347,8 @@ ClassModel ClassStep::model() const {
   model.translated = explanation_.translated;
   model.cautious = explanation_.cautious;
   model.discrepancies = discrepancies_;
+  model.geodesic = geodesic_;
+  model.undecided = undecided_;
   model.common_trust = moves_.common_trust;
   model.trust = moves_.trust;
   model.move_lengths = move_lengths_;

@@ -71,7 +71,7 @@ class ClassStep {
     Matrix steps;      ///< what each of these changed, one below the other
     bool translated = false, cautious = true;
     Vector discrepancies;
-    double left_out = 0, reliability = 1;
+    double left_out = 0, reliability = 1, undecided = 0;
   };
   State state() const;
 
@@ -94,10 +94,12 @@ class ClassStep {
   struct Candidate {
     bool translated, cautious;
     double discrepancy, left_out;
+    Matrix opinions;  // n x K
   };
   double margin() const { return 1 / problem_.source_count + 1 / problem_.target_count; }
   double share_change(const Vector& shares) const;
   double handicap(const Candidate& candidate, bool hides_change) const;
+  double undecided(const std::vector<Candidate>& candidates, bool hides_change) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
   Matrix translation() const;            // from the mean of the source to that of the target, 1 x r
@@ -111,10 +113,11 @@ class ClassStep {
   Explanation explanation_;
   Vector discrepancies_ = Vector::Constant(4, std::numeric_limits<double>::quiet_NaN());
   std::optional<Judgement> first_;  // of the explanation that was chosen
-  bool begins_ = false;             // the next `ask` is the first
+  double geodesic_ = std::numeric_limits<double>::quiet_NaN();  // NaN: the metric is fixed
+  bool begins_ = false;                                         // the next `ask` is the first
   Judgement now_;
   EstimatedShares shares_;
-  double left_out_ = 0, reliability_ = 1;
+  double left_out_ = 0, reliability_ = 1, undecided_ = 0;
   Matrix plan_moves_;          // K x r: what the points of the last plan had been moved by
   Matrix translated_by_;       // K x r: what the explanation moved the classes by
   std::vector<Matrix> steps_;  // K x r each: what every move added

@@ -17,8 +17,9 @@ struct LabelledPoints {
   Matrix shares;              ///< one row a point, one column a class; rows sum to 1
   Vector weights;             ///< positive; 1 for a point that counts in full
   std::vector<Index> places;  ///< the class of each labelled point
-  Matrix distances = {};      ///< squared, among the points; empty: not yet measured
-  CommonRows rows = {};       ///< which points other ranks have too; all that are not are labelled
+  Matrix distances =
+      {};                ///< squared, among the points, the upper triangle; empty: not yet measured
+  CommonRows rows = {};  ///< which points other ranks have too; all that are not are labelled
 };
 
 struct FittedClassifier {

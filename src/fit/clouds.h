@@ -13,14 +13,17 @@ struct Clouds {
   Matrix x, z;  ///< source and target points
   Shard shard;  ///< of the source points
 
-  // Squared distances; empty where there are too many points or several ranks, and whoever needs
-  // some measures them as it goes.
-  Matrix xx, zz;
-  Matrix zx;  ///< n x m
+  /// Squared distances among the target points and, behind them, the source points: the upper
+  /// triangle. Empty where there are too many points or several ranks, and whoever needs some
+  /// measures them as it goes.
+  Matrix distances;
+  auto zz() const { return distances.topLeftCorner(z.rows(), z.rows()); }
+  auto xx() const { return distances.bottomRightCorner(x.rows(), x.rows()); }
+  auto zx() const { return distances.topRightCorner(z.rows(), x.rows()); }  ///< all of it
 
   Clouds(Matrix source, Matrix target, Shard source_rows = {});
 
-  bool measured() const { return zx.size() > 0; }
+  bool measured() const { return distances.size() > 0; }
 
   /// The same with other source points, each of them `shift` further. O(m n) where the distances
   /// are at hand. Digits are lost where the clouds come nearer to each other by this.

@@ -17,15 +17,12 @@ Vector normalised(const Vector& weights, const std::vector<Index>& places, const
   return normalised(shard.everywhere(weights), places);
 }
 
-// Mean kernel between two different points; 1 where there is only one.
+// Mean kernel between two different points, from its upper triangle; 1 where there is only one.
 double mean_within(const Matrix& kernel, const Vector& weights) {
   const double same = weights.squaredNorm();
-  return same < 1 - 1e-12 ? (weights.dot(kernel * weights) - same) / (1 - same) : 1;
-}
-
-Matrix kernel(Matrix distances, double width) {
-  gaussian(distances, width);
-  return distances;
+  if (!(same < 1 - 1e-12)) return 1;
+  const Vector mean = kernel.selfadjointView<Eigen::Upper>() * weights;
+  return (weights.dot(mean) - same) / (1 - same);
 }
 
 }  // namespace
@@ -36,23 +33,27 @@ Discrepancy::Discrepancy(const Clouds& centred, const Vector& p, const Vector& q
       q_(normalised(q, columns_)) {
   const double mean = q_.dot(across(centred) * normalised(p, rows_, centred.shard));
   if (mean > 0) width_ = 0.8 * mean;
-  const auto within = [&](const Matrix& points, const std::vector<Index>& places,
-                          const Matrix& distances, const Shard& shard) {
-    return kernel(distances.size() ? distances : squared_distances(shard.rows_of(points, places)),
-                  width_);
+  const auto among = [](const Matrix& points, const std::vector<Index>& places,
+                        const Shard& shard) {
+    return squared_distances(shard.rows_of(points, places));
   };
-  within_source_ = within(centred.x, rows_, centred.xx, centred.shard);
-  within_target_ = mean_within(within(centred.z, columns_, centred.zz, {}), q_);
+  const bool measured = centred.measured();
+  const Matrix xx = measured ? centred.xx() : among(centred.x, rows_, centred.shard);
+  const Matrix zz = measured ? centred.zz() : among(centred.z, columns_, {});
+  within_source_ = upper_gaussian(xx, width_);
+  within_target_ = mean_within(upper_gaussian(zz, width_), q_);
 }
 
 Matrix Discrepancy::across(const Clouds& clouds) const {
-  if (clouds.measured()) return clouds.zx;
+  if (clouds.measured()) return clouds.zx();
   return squared_distances(clouds.z(columns_, Eigen::all), clouds.shard.rows_of(clouds.x, rows_));
 }
 
 std::vector<double> Discrepancy::operator()(const Clouds& clouds,
                                             const std::vector<Vector>& weights) const {
-  const Vector towards = kernel(across(clouds), width_).transpose() * q_;
+  Matrix kernel = across(clouds);
+  gaussian(kernel, width_);
+  const Vector towards = kernel.transpose() * q_;
   std::vector<double> values;
   for (const Vector& all : weights) {
     const Vector w = normalised(all, rows_, clouds.shard);

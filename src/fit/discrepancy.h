@@ -29,7 +29,7 @@ class Discrepancy {
   std::vector<Index> rows_, columns_;  // of the points compared; rows among those of all ranks
   Vector q_;
   double width_ = 1, within_target_ = 1;
-  Matrix within_source_;  // kernel
+  Matrix within_source_;  // kernel, its upper triangle
 };
 
 }  // namespace remblai

@@ -22,10 +22,10 @@ LabelledPoints labelled_points(const ClassProblem& problem, const Clouds& clouds
   labelled.weights << Vector::Ones(known), all * problem.p;
   labelled.places.insert(labelled.places.end(), problem.places.begin(), problem.places.end());
   if (!clouds.measured()) return labelled;
-  const Matrix across = clouds.zx(problem.known, Eigen::all);
   labelled.distances.resize(known + m, known + m);
-  labelled.distances << clouds.zz(problem.known, problem.known), across, across.transpose(),
-      clouds.xx;
+  labelled.distances.topLeftCorner(known, known) = clouds.zz()(problem.known, problem.known);
+  labelled.distances.topRightCorner(known, m) = clouds.zx()(problem.known, Eigen::all);
+  labelled.distances.bottomRightCorner(m, m) = clouds.xx();
   return labelled;
 }
 
@@ -41,7 +41,10 @@ Matrix scores_forth(const Classifier& classifier, const ClassProblem& problem,
   const auto known = static_cast<Index>(problem.known.size());
   if (!at_hand(clouds, classifier, known + clouds.x.rows())) return classifier.scores(clouds.z);
   Matrix distances(clouds.z.rows(), classifier.points.rows());
-  distances << clouds.zz(Eigen::all, problem.known), clouds.zx;
+  if (known > 0)
+    distances.leftCols(known) =
+        Matrix(clouds.zz().selfadjointView<Eigen::Upper>())(Eigen::all, problem.known);
+  distances.rightCols(clouds.x.rows()) = clouds.zx();
   return classifier.scores_at(std::move(distances));
 }
 
@@ -58,11 +61,12 @@ Judgement judge(const ClassProblem& problem, const Clouds& clouds, const ClassOp
   judgement.posterior =
       judgement.classifier.probabilities(scores_forth(judgement.classifier, problem, clouds));
   const Vector weights = static_cast<double>(clouds.z.rows()) * problem.q;
-  const Classifier back = fit_backwards(judgement.classifier, clouds.z, clouds.zz,
-                                        judgement.posterior, weights, options, pulse);
+  const Classifier back =
+      fit_backwards(judgement.classifier, clouds.z, clouds.measured() ? clouds.zz() : Matrix(),
+                    judgement.posterior, weights, options, pulse);
   const Matrix scores =
       at_hand(clouds, back, clouds.z.rows())
-          ? back.scores_at(clouds.zx.transpose())
+          ? back.scores_at(clouds.zx().transpose())
           : problem.shard.by_pieces(clouds.x, problem.class_count(),
                                     [&](const Matrix& rows) { return back.scores(rows); });
   judgement.round_trip = std::min(1.0, problem.shard.dot(problem.p, right(scores, problem.places)));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "base/linalg.h"
 #include "model/gaussian.h"
@@ -18,6 +19,14 @@ constexpr double jitter = 1e-10;
 
 // Of the kernel between points and landmarks.
 constexpr Index rows_at_a_time = 2048;
+
+// What a row has of the upper triangle.
+auto from_diagonal(Matrix& square, Index row) {
+  return square.row(row).tail(square.cols() - row);
+}
+auto from_diagonal(const Matrix& square, Index row) {
+  return square.row(row).tail(square.cols() - row);
+}
 
 }  // namespace
 
@@ -47,10 +56,10 @@ KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances
 
 void KernelRidge::set_width(double width) {
   if (support_.size() == 0 && width_ == 2 * width) {
-    kernel_.array() *= kernel_.array();
+    for (Index i = 0; i < kernel_.rows(); ++i)
+      from_diagonal(kernel_, i).array() *= from_diagonal(kernel_, i).array();
   } else if (support_.size() == 0) {
-    kernel_ = distances_;
-    gaussian(kernel_, width);
+    kernel_ = upper_gaussian(distances_, width);
   }
   width_ = width;
 }
@@ -63,20 +72,22 @@ KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double 
 }
 
 // With H = (K + diag(smoothing/w))^-1 the coefficients are H T, and without point i the value there
-// is T_i - (H T)_i / H_ii. The last rows of H need only the last block of the factor.
+// is T_i - (H T)_i / H_ii. With H^-1 = R'R the last entries of the diagonal of H need only the last
+// block of R.
 KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
                                  Index judged) const {
-  Matrix lower = kernel_;
-  lower.diagonal() += smoothing * weights.cwiseInverse();
+  Matrix upper(kernel_.rows(), kernel_.cols());
+  for (Index i = 0; i < upper.rows(); ++i) from_diagonal(upper, i) = from_diagonal(kernel_, i);
+  upper.diagonal() += smoothing * weights.cwiseInverse();
   KernelFit fit;
   // Its smallest eigenvalue is that of the ridge, far above rounding.
-  if (!linalg::cholesky_in_place(lower)) return fit;
-  fit.coefficients = linalg::solve_lower(lower, linalg::solve_lower(lower, targets), Op::transpose);
-  Matrix inverse = lower.bottomRightCorner(judged, judged);
-  linalg::invert_lower(inverse);
-  Vector diagonal = Vector::Zero(judged);
-  for (Index j = 0; j < judged; ++j)
-    diagonal.head(j + 1) += inverse.row(j).head(j + 1).cwiseAbs2().transpose();
+  if (!linalg::cholesky_in_place(upper)) return fit;
+  fit.coefficients = linalg::solve_upper(upper, linalg::solve_upper(upper, targets, Op::transpose));
+  Matrix inverse =
+      judged == upper.rows() ? std::move(upper) : Matrix(upper.bottomRightCorner(judged, judged));
+  linalg::invert_upper(inverse);
+  Vector diagonal(judged);
+  for (Index i = 0; i < judged; ++i) diagonal[i] = from_diagonal(inverse, i).squaredNorm();
   fit.left_out = targets.bottomRows(judged) -
                  diagonal.cwiseInverse().asDiagonal() * fit.coefficients.bottomRows(judged);
   return fit;

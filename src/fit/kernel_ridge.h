@@ -29,8 +29,8 @@ struct KernelFit {
 /// where these are few.
 class KernelRidge {
  public:
-  /// `points` must outlive it. `distances` are the squared ones among them, where these are at
-  /// hand.
+  /// `points` must outlive it. `distances` are the squared ones among them, the upper triangle,
+  /// where these are at hand.
   KernelRidge(const Matrix& points, Index landmarks, Matrix distances = {}, CommonRows rows = {});
 
   /// The points that f is a sum over.
@@ -55,7 +55,7 @@ class KernelRidge {
   const Matrix& points_;
   CommonRows rows_;
   Matrix support_;             // landmarks; empty: all points
-  Matrix distances_, kernel_;  // among all points; empty where there are landmarks
+  Matrix distances_, kernel_;  // among all points, upper triangles; empty where there are landmarks
   double width_ = 0;
 };
 

@@ -121,15 +121,16 @@ void MetricLearner::use_units(const SpanMatrix& prior, double t) {
 
 void MetricLearner::set_geodesic(double t) {
   if (!learns_ || t == step_->geodesic()) return;
+  const Vector scale = MetricStep::scale(learned_, step_->geodesic(), t);
   step_->set_geodesic(t);
   use_units(step_->prior(), t);
-  first_ = step_->weighed(std::move(first_));
   learned_ = step_->weighed(std::move(learned_));
   metric_.factor = learned_.factor;
   metric_.outside = learned_.outside;
-  const bool first = first_placed_;
-  place_points();
-  first_placed_ = first;
+  if (!placed_ || scale.size() == 0) return place_points();
+  x_.array().rowwise() *= scale.transpose().array();
+  z_.array().rowwise() *= scale.transpose().array();
+  first_placed_ = false;  // but for rounding
 }
 
 void MetricLearner::restart(bool accelerate) {
@@ -184,7 +185,7 @@ bool MetricLearner::learn_plain(const Matrix& moment) {
   }
   // Runs of one path begin with the same moment.
   const bool again = first_.ok && entries(moment) == entries(first_moment_);
-  LearnedMetric next = again ? first_ : (*step_)(moment);
+  LearnedMetric next = again ? step_->weighed(first_) : (*step_)(moment);
   if (!next.ok) return false;
   learned_ = std::move(next);
   metric_.factor = learned_.factor;

@@ -24,9 +24,9 @@ MetricStep::MetricStep(Index dimension, Index rank, SpanMatrix prior, Ridge ridg
   // M >= L'E L, and the smallest eigenvalue of L'L is 1/|L^-1|^2 or more.
   least_ = ridge_.outside;
   if (prior_.lower.size() == 0) return;
-  Matrix inverse = prior_.lower;
-  linalg::invert_lower(inverse);
-  least_ /= inverse.triangularView<Eigen::Lower>().toDenseMatrix().squaredNorm();
+  Matrix inverse = prior_.lower.transpose();
+  linalg::invert_upper(inverse);
+  least_ /= inverse.triangularView<Eigen::Upper>().toDenseMatrix().squaredNorm();
 }
 
 LearnedMetric MetricStep::operator()(const Matrix& moment) const {
@@ -41,6 +41,7 @@ LearnedMetric MetricStep::operator()(const Matrix& moment) const {
     return a.ok ? weighed(std::move(a)) : a;
   }
   a.ok = true;
+  a.weight = t_;
   a.moment = std::move(m);
   a.vectors = std::move(fourth.inverse);
   a.prior_term = fourth.trace_of_root;
@@ -57,19 +58,25 @@ void MetricStep::decompose(const Matrix& m, LearnedMetric& a) const {
   a.vectors = std::move(spectrum.vectors);
   a.moment.resize(0, 0);
   a.ok = a.mu[0] > 1e-12 * a.mu[rank_ - 1];
+  a.factor = a.vectors.transpose();
+  if (prior_.lower.size() > 0)
+    a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
+  a.weight = 1;
 }
 
 LearnedMetric MetricStep::weighed(LearnedMetric a) const {
-  if (a.mu.size() == 0 && a.ok) decompose(Matrix(a.moment), a);
+  if (!a.ok || a.weight == t_) return a;
+  if (a.mu.size() == 0) decompose(Matrix(a.moment), a);
   if (!a.ok) return a;
-  const bool plain = prior_.lower.size() == 0;
-  const Vector roots = a.mu.array().pow((t_ - 1) / 2);
-  a.factor = a.vectors.transpose();
-  if (!plain) a.factor = linalg::times_transposed_lower(std::move(a.factor), prior_.lower);
-  a.factor = roots.asDiagonal() * a.factor;
+  a.factor.array().colwise() *= scale(a, a.weight, t_).array();
+  a.weight = t_;
   a.prior_term = a.mu.array().pow(1 - t_).sum();
   add_terms(a);
   return a;
+}
+
+Vector MetricStep::scale(const LearnedMetric& a, double from, double to) {
+  return a.mu.array().pow((to - from) / 2);
 }
 
 // What follows from the factor and the prior term inside the span.

@@ -11,6 +11,7 @@ namespace remblai {
 /// A learned metric in the coordinates of a Space, without the scales of data and prior.
 struct LearnedMetric {
   Matrix factor;          ///< F, r x r
+  double weight = 1;      ///< t of that factor
   double outside = 1;     ///< of A
   Vector mu;              ///< eigenvalues of M, ascending; empty where it is from products
   Matrix vectors;         ///< Q, or M^(-1/4) where it is from products
@@ -37,9 +38,13 @@ class MetricStep {
   double geodesic() const { return t_; }
   void set_geodesic(double t) { t_ = t; }
 
-  /// The result for the same moment under the geodesic weight at hand. Half a product, and an
-  /// eigen-decomposition where the result is from products.
+  /// The result for the same moment under the geodesic weight at hand: every row of the factor is
+  /// multiplied by `scale` of its eigenvalue. O(r^2), and an eigen-decomposition where the result
+  /// is from products.
   LearnedMetric weighed(LearnedMetric a) const;
+
+  /// mu^((to - from)/2): what another weight multiplies embedded points by, column by column.
+  static Vector scale(const LearnedMetric& a, double from, double to);
 
   /// |A (C + E) A - D|_F / |D|_F for a moment C; NaN unless t = 1/2, where it is not zero. O(r^3).
   double residual(const LearnedMetric& a, const Matrix& moment) const;

@@ -74,31 +74,47 @@ Matrix gram_of_columns(const Matrix& points, Rows rows, const std::vector<Index>
   });
 }
 
-// The unit vectors of the columns in which points differ, where these are surely independent: a
-// Cholesky factorisation of their Gram matrix tells at a fraction of the price of the general case.
-// Every column is measured by its own length, for one that is seldom other than zero is independent
-// too, as long as the general case would not take it for rounding beside the longest. Empty where
-// it cannot tell.
+// The first so many pivots that a Cholesky factorisation with pivoting takes from the Gram matrix
+// of columns are surely not rounding. Every column is measured by its own length, for one that is
+// seldom other than zero is independent too, as long as the general case would not take it for
+// rounding beside the longest.
+Index surely_independent(Matrix gram) {
+  const Vector squares = gram.diagonal();
+  if (!(squares.minCoeff() > 0)) return 0;
+  const Vector scale = squares.cwiseSqrt().cwiseInverse();
+  gram = scale.asDiagonal() * gram * scale.asDiagonal();
+  const double smallest = 1e-22 * squares.maxCoeff();
+  Index count = 0;
+  for (const auto& [column, pivot] : linalg::cholesky_pivots(std::move(gram), 1e-9)) {
+    if (!(pivot * squares[column] > smallest)) break;
+    ++count;
+  }
+  return count;
+}
+
+// The unit vectors of the columns in which points differ, where nearly all of these are surely
+// independent. Their Gram matrix tells at a fraction of the price of the general case. A few
+// directions more than there need be cost less than to find those that can go, and coordinates that
+// are columns of the points cost nothing. Empty where the general case is wanted. It is where the
+// columns are all there are: nothing would tell then that they depend on each other.
 Matrix independent_columns(const Points& points, const Frame& frame) {
+  constexpr double nearly_all = 0.9;
   std::vector<Index> columns;
   for (Index j = 0; j < points.low.size(); ++j)
     if (points.low[j] != points.high[j]) columns.push_back(j);
-  const auto rank = static_cast<Index>(columns.size());
-  if (rank == 0 || rank > points.shard.total(points.x.rows()) + points.z.rows()) return {};
-  Matrix gram = points.shard.sum(points.x.rows(), rank, rank, [&](Rows rows) {
+  const auto count = static_cast<Index>(columns.size());
+  if (count == 0 || count > points.shard.total(points.x.rows()) + points.z.rows()) return {};
+  Matrix gram = points.shard.sum(points.x.rows(), count, count, [&](Rows rows) {
     return gram_of_columns(points.x, rows, columns, frame);
   });
   gram += gram_of_columns(points.z, {0, points.z.rows()}, columns, frame);
-  const Vector squares = gram.diagonal();
-  if (!(squares.minCoeff() > 0)) return {};
-  const Vector scale = squares.cwiseSqrt().cwiseInverse();
-  gram = scale.asDiagonal() * gram * scale.asDiagonal();
-  if (!linalg::cholesky_in_place(gram)) return {};
-  const Vector pivots = gram.diagonal().cwiseAbs2();
-  if (!(pivots.minCoeff() > 1e-9)) return {};
-  if (!(pivots.cwiseProduct(squares).minCoeff() > 1e-22 * squares.maxCoeff())) return {};
-  Matrix basis = Matrix::Zero(points.low.size(), rank);
-  for (Index k = 0; k < rank; ++k) basis(columns[static_cast<std::size_t>(k)], k) = 1;
+  const Index rank = surely_independent(std::move(gram));
+  const bool enough = count < points.low.size()
+                          ? static_cast<double>(rank) >= nearly_all * static_cast<double>(count)
+                          : rank == count;
+  if (!enough) return {};
+  Matrix basis = Matrix::Zero(points.low.size(), count);
+  for (Index k = 0; k < count; ++k) basis(columns[static_cast<std::size_t>(k)], k) = 1;
   return basis;
 }
 

@@ -17,6 +17,15 @@ Matrix opinions_on(const ClassModel& classes, const Matrix& embedded) {
                         classes.shares);
 }
 
+// The head has the target points first. Ranks make all embeddings alike, by pieces of their own.
+Matrix embedded_targets(const Model& model, const std::vector<Index>& rows) {
+  const bool at_hand =
+      model.classes && !model.options.resources.comm && model.classes->head.width > 0 &&
+      model.classes->head.points.rows() == model.source.size() + model.target.size();
+  return at_hand ? Matrix(model.classes->head.points(rows, Eigen::all))
+                 : model.metric.embed(model.target.points(rows, Eigen::all));
+}
+
 Matrix class_costs(const Matrix& opinions, double weight) {
   constexpr double smallest = 1e-6;
   return -weight * opinions.array().max(smallest).log();

@@ -83,7 +83,7 @@ class Sides {
   }
 
   Side own_target(const std::vector<Index>& rows) const {
-    const Matrix embedded = model_.metric.embed(model_.target.points(rows, Eigen::all));
+    const Matrix embedded = embedded_targets(model_, rows);
     if (!classes_) return {embedded, {}};
     return {embedded, costs_of(classes_->opinions(rows, Eigen::all))};
   }

@@ -39,4 +39,19 @@ void gaussian(Matrix& squared, double width) {
   });
 }
 
+Matrix upper_gaussian(const MatrixView& squared, double width) {
+  const double scale = -std::numbers::log2e / width;
+  Matrix kernel(squared.rows(), squared.cols());
+  const Index pieces = piece_count(squared.rows());
+  run_pieces(pieces, linalg::current_threads(), [&](Index k) {
+    const Rows rows = piece(squared.rows(), pieces, k);
+    for (Index i = rows.begin; i < rows.end; ++i) {
+      auto row = kernel.row(i).tail(kernel.cols() - i);
+      row = scale * squared.row(i).tail(kernel.cols() - i);
+      simd::exp2(row.data(), row.data(), row.size());
+    }
+  });
+  return kernel;
+}
+
 }  // namespace remblai

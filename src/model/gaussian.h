@@ -15,4 +15,7 @@ Matrix squared_distances(const Matrix& a, const Matrix& b);
 /// exp(-distances/width), entry by entry, in place.
 void gaussian(Matrix& squared, double width);
 
+/// The same of the upper triangle, which is all that is right of the result.
+Matrix upper_gaussian(const MatrixView& squared, double width);
+
 }  // namespace remblai

@@ -289,6 +289,16 @@ Model read_model(const Arrays& arrays) {
   if (model.classes) {
     model.classes->translated = meta.at("translated").get<bool>();
     model.classes->cautious = meta.at("cautious").get<bool>();
+    // The first versions did not keep these two.
+    model.classes->undecided = meta.value("undecided", 0.0);
+    if (const double share = model.classes->undecided; !(share >= 0 && share <= 1))
+      throw Error({.problem = fmt::format("its share of undecided points is {}", share)});
+    if (meta.contains("geodesic")) {
+      const double t = meta.at("geodesic").get<double>();
+      if (!(t > 0 && t < 1))
+        throw Error({.problem = fmt::format("its geodesic weight is {}, not between 0 and 1", t)});
+      model.classes->geodesic = t;
+    }
   }
   require_consistent(model);
   require_consistent_classes(model);
@@ -343,6 +353,8 @@ void save(const Model& model, const std::string& path) {
     });
     meta["translated"] = model.classes->translated;
     meta["cautious"] = model.classes->cautious;
+    meta["undecided"] = model.classes->undecided;
+    if (std::isfinite(model.classes->geodesic)) meta["geodesic"] = model.classes->geodesic;
   }
   arrays["meta"] = meta.dump(-1, ' ', false, Json::error_handler_t::replace);
   arrays["format_version"] = whole(format_version);

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/linalg.h"
 #include "model/class_places.h"
+#include "model/class_terms.h"
 #include "model/coupling.h"
 #include "remblai/comm.h"
 #include "remblai/error.h"
@@ -310,16 +312,22 @@ Labels Predictor::operator()(const MatrixView& points) const {
 }
 
 Labels Predictor::of_targets() const {
-  return labels_of(model_.target.points);
+  if (options_.rule != Rule::head) return labels_of(model_.target.points);
+  const DenseWork scope = dense_work_of(model_);
+  std::vector<Index> all(static_cast<std::size_t>(model_.target.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return labels_by_head(embedded_targets(model_, all));
+}
+
+// Scores tell far points apart where their probabilities are equal to the last digit.
+Labels Predictor::labels_by_head(const Matrix& embedded) const {
+  return most_likely({model_.classes->classes, model_.classes->head.scores(embedded)});
 }
 
 Labels Predictor::labels_of(const Matrix& points) const {
   const DenseWork scope = dense_work_of(model_);
   if (options_.rule == Rule::propagate) return most_likely(shares_through_plan(model_, points));
-  // Scores tell far points apart where their probabilities are equal to the last digit.
-  if (options_.rule == Rule::head)
-    return most_likely(
-        {model_.classes->classes, model_.classes->head.scores(model_.metric.embed(points))});
+  if (options_.rule == Rule::head) return labels_by_head(model_.metric.embed(points));
   const Matrix embedded = seen(points);
   if (const Comm* comm = model_.options.resources.comm.get())
     return nearest_among_ranks(*comm, mapped_, labels_, embedded, options_.neighbours);

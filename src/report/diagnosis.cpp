@@ -16,6 +16,9 @@ constexpr double noticeable_move = 0.15;
 constexpr double noticeable_change = 0.05;
 constexpr double enough_reliability = 0.8;
 
+// Where classes have many points hardly any guess is another one under the other explanation.
+constexpr double few_undecided = 0.1;
+
 }  // namespace
 
 Diagnosis diagnose(const ClassModel& classes) {
@@ -47,8 +50,19 @@ Diagnosis diagnose(const ClassModel& classes) {
   d.trust_words =
       fmt::format("{:.2f}: so many source labels come back right through the guessed target labels",
                   classes.reliability);
-  d.doubtful = classes.reliability < enough_reliability;
+  const bool unreliable = classes.reliability < enough_reliability;
+  d.doubtful = unreliable || classes.undecided >= few_undecided;
   if (!d.doubtful) return d;
+  if (!unreliable) {
+    d.doubt = fmt::format(
+        "The data cannot tell whether the target as a whole lies elsewhere than the source or its "
+        "classes have other shares, and for {:.0f} % of its points the first guess depends on it.",
+        100 * classes.undecided);
+    d.advice =
+        "Give $translation yes or no where you know which it is, and compare the two where you do "
+        "not; or give more points, or the labels of a few target points ($known-labels).";
+    return d;
+  }
   d.doubt = fmt::format("The reliability is {:.3f}, below {:.1f}: labels may be poor, for {}.",
                         classes.reliability, enough_reliability,
                         classes.left_out < enough_reliability

@@ -36,6 +36,8 @@ Json classes_json(const ClassModel& classes) {
           {"left_out_accuracy", number(classes.left_out)},
           {"translated", classes.translated},
           {"cautious", classes.cautious},
+          {"undecided", number(classes.undecided)},
+          {"geodesic", number(classes.geodesic)},
           {"landmarks_missed", number(classes.head.missed)},
           {"classes", rows}};
 }
@@ -63,6 +65,14 @@ std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
     text += fmt::format("warning: {} {}\n\n", diagnosis.doubt,
                         words({.problem = diagnosis.advice}, spelling));
   return text;
+}
+
+// Of a metric that was made with another weight than the options say.
+std::string weight_text(const Model& model) {
+  const double given = model.options.geodesic;
+  if (!model.classes || !(model.classes->geodesic < given)) return "";
+  return fmt::format(", geodesic {:g} in place of {:g}, for the domains look different",
+                     model.classes->geodesic, given);
 }
 
 }  // namespace
@@ -117,8 +127,9 @@ std::string summary(const Model& model, const Report& report) {
                   counted(model.target.size(), "target point"),
                   counted(model.metric.dimension(), "dimension"), model.metric.rank());
   text += fmt::format("method         {}\n", name(model.options.method));
-  text += fmt::format("metric         {}{}\n", name(model.options.metric),
-                      learned ? fmt::format(", prior {}", name(model.options.prior)) : "");
+  text += fmt::format("metric         {}{}{}\n", name(model.options.metric),
+                      learned ? fmt::format(", prior {}", name(model.options.prior)) : "",
+                      weight_text(model));
   text += fmt::format("status         {}: {}\n", name(model.status.outcome),
                       words(model.status.message, report.spelling));
   text +=

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <utility>
 
 namespace remblai::linalg {
@@ -96,10 +97,57 @@ TEST(Linalg, ProductsOfMadeRowsAreThoseOfTheMatrix) {
 }
 
 TEST(Linalg, GramIsExactlySymmetric) {
-  const Matrix a = random_matrix(40, 9, 6);
-  const Matrix c = gram(a);
-  EXPECT_EQ(gap(c, c.transpose()), 0.0);
-  EXPECT_LT(gap(c, product(a.transpose(), a)), 1e-13);
+  for (const Index n : {1, 9, 32, 70}) {
+    const Matrix a = random_matrix(40, n, 6);
+    const Matrix c = gram(a);
+    EXPECT_EQ(gap(c, c.transpose()), 0.0);
+    EXPECT_LT(gap(c, product(a.transpose(), a)), 1e-13);
+    const Matrix whole = upper_gram_of_rows(a.transpose()).selfadjointView<Eigen::Upper>();
+    EXPECT_LT(gap(whole, c), 1e-13);
+  }
+}
+
+TEST(Linalg, TheInverseOfATriangle) {
+  for (const Index n : {1, 5, 48, 49, 63, 200}) {
+    Matrix upper = random_matrix(n, n, 3) / static_cast<double>(n);
+    upper.diagonal().array() += 2;
+    Matrix inverse = upper;
+    invert_upper(inverse);
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j < i; ++j) EXPECT_EQ(inverse(i, j), upper(i, j));  // left as it was
+    const Matrix a = upper.triangularView<Eigen::Upper>();
+    const Matrix b = inverse.triangularView<Eigen::Upper>();
+    EXPECT_LT(gap(product(a, b), identity(n)), 1e-13);
+    const Matrix right = random_matrix(n, 3, 4);
+    EXPECT_LT(gap(product(a, solve_upper(upper, right)), right), 1e-12);
+    EXPECT_LT(gap(product(a.transpose(), solve_upper(upper, right, Op::transpose)), right), 1e-12);
+    Matrix square = product(a.transpose(), a), factor = square;
+    for (Index i = 0; i < n; ++i) factor.row(i).head(i).setConstant(7);  // not read
+    ASSERT_TRUE(cholesky_in_place(factor));
+    EXPECT_LT(gap(Matrix(factor.triangularView<Eigen::Upper>()), a), 1e-12);
+    square(n - 1, n - 1) -= 10;
+    EXPECT_FALSE(cholesky_in_place(square));
+  }
+}
+
+// A column that depends on others leaves no pivot, wherever it stands.
+TEST(Linalg, CholeskyPivotsTellTheRank) {
+  Matrix points = random_matrix(60, 20, 4);
+  points.col(3) = points.col(7) - 2 * points.col(11);
+  points.col(0) = 1e-3 * points.col(19);
+  const auto pivots = cholesky_pivots(gram(points), 1e-9);
+  ASSERT_EQ(pivots.size(), 18u);
+  std::set<Index> columns;
+  for (const auto& [column, pivot] : pivots) columns.insert(column);
+  EXPECT_EQ(columns.size(), 18u);
+  EXPECT_FALSE(columns.contains(0));
+  for (std::size_t k = 1; k < pivots.size(); ++k)
+    EXPECT_LE(pivots[k].second, pivots[k - 1].second * (1 + 1e-12));
+  const Matrix first = points.col(pivots[0].first), second = points.col(pivots[1].first);
+  EXPECT_NEAR(pivots[0].second, first.squaredNorm(), 1e-12 * first.squaredNorm());
+  const double along = std::pow(first.cwiseProduct(second).sum(), 2) / first.squaredNorm();
+  EXPECT_NEAR(pivots[1].second, second.squaredNorm() - along, 1e-12 * second.squaredNorm());
+  EXPECT_TRUE(cholesky_pivots(Matrix(0, 0), 0).empty());
 }
 
 class LinalgAtScale : public testing::TestWithParam<double> {};

@@ -64,6 +64,7 @@ class CheckpointTest : public io::test::IoTest {
     EXPECT_EQ(a.classes->opinions, b.classes->opinions);
     EXPECT_EQ(a.classes->shares, b.classes->shares);
     EXPECT_EQ(a.classes->reliability, b.classes->reliability);
+    EXPECT_EQ(a.classes->undecided, b.classes->undecided);
     EXPECT_EQ(a.classes->moves, b.classes->moves);
     EXPECT_EQ(a.classes->head.coefficients, b.classes->head.coefficients);
   }
@@ -223,6 +224,7 @@ TEST_F(CheckpointTest, WhatIsDamagedIsRefused) {
     if (options.method == Method::class_aware) {
       expect_refusal("numbers", with_number(5, 5), other);   // right answers of the classifier
       expect_refusal("numbers", with_number(6, -1), other);  // reliability
+      expect_refusal("numbers", with_number(7, 2), other);   // undecided
     }
     for (const double count : {std::nan(""), 1e300, -1.0})  // of metrics that were taken back
       expect_refusal("numbers", with_number(2, count), "its numbers are damaged");

@@ -58,6 +58,40 @@ TEST(Explanation, AChangeOfTheSharesIsNotTakenForATranslation) {
   EXPECT_LE(translated(60, 60, 8, 3, 0), 2);
 }
 
+// The first guesses under both explanations, of which nothing is seen where one surely is nearer.
+TEST(Explanation, WhatIsUndecidedIsTheShareOfGuessesThatDependOnIt) {
+  int open = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const Problem problem = two_classes(20, 40, seed % 2 ? 2 : 4, 2, seed < 9 ? 0 : 3, seed);
+    Options options{.method = Method::class_aware};
+    options.steps = 1;  // whose opinions are the first guesses
+    const ClassModel found = *fit(problem, options).classes;
+    options.classes.caution = found.cautious ? Caution::cautious : Caution::bold;
+    const auto guesses = [&](Translation translation) {
+      options.classes.translation = translation;
+      const ClassModel classes = *fit(problem, options).classes;
+      EXPECT_EQ(classes.undecided, 0);  // nothing was compared
+      std::vector<Index> places(40);
+      for (Index j = 0; j < 40; ++j)
+        classes.opinions.row(j).maxCoeff(&places[static_cast<std::size_t>(j)]);
+      return places;
+    };
+    const std::vector<Index> still = guesses(Translation::no), moved = guesses(Translation::yes);
+    int others = 0;
+    for (std::size_t j = 0; j < 40; ++j) others += still[j] != moved[j];
+    const Index place = found.cautious ? 0 : 1;
+    const double apart = std::abs(found.discrepancies[place] - found.discrepancies[2 + place]);
+    const double margin = 1 / 20.0 + 1 / 40.0;
+    if (apart < 0.25 * margin)
+      EXPECT_NEAR(found.undecided, others / 40.0, 1e-12) << seed;
+    else if (apart > 0.5 * margin)
+      EXPECT_EQ(found.undecided, 0) << seed;
+    open += found.undecided > 0;
+  }
+  EXPECT_GT(open, 0);
+  EXPECT_LT(open, 12);
+}
+
 double gap(const Model& a, const Model& b) {
   return (a.metric.matrix() - b.metric.matrix()).norm() / b.metric.matrix().norm();
 }
@@ -80,6 +114,8 @@ TEST(Explanation, BetweenDomainsThatLookDifferentTheGeodesicHasHalfItsWeight) {
     const Model model = fit(moved, options);
     ASSERT_TRUE(model.classes->translated);
     EXPECT_LT(gap(model, at(moved, weight / 2)), 1e-12);
+    EXPECT_EQ(model.classes->geodesic, weight / 2);
+    EXPECT_EQ(at(moved, weight).classes->geodesic, weight);
     EXPECT_GT(gap(model, at(moved, weight)), 1e-2);
   }
   options.geodesic = 0.5;

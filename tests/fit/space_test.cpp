@@ -59,6 +59,46 @@ TEST(Space, AColumnThatIsSeldomOtherThanZeroCounts) {
   EXPECT_EQ(space_of(x, z).rank(), 5);
 }
 
+// Nearly all columns are independent: all that are not constant are kept, and where that is all
+// columns or few of them, the span.
+TEST(Space, AFewDependentColumnsAreKept) {
+  Matrix x = test::random_matrix(40, 31, 3), z = test::random_matrix(30, 31, 4);
+  for (Matrix* points : {&x, &z}) {
+    points->col(7) = points->col(3);
+    points->col(30).setConstant(2);
+  }
+  const Space space = space_of(x, z);
+  EXPECT_EQ(space.rank(), 30);
+  for (Index i = 0; i < 40; ++i)
+    EXPECT_NEAR((space.x.row(i) - space.z.row(3)).norm() * space.frame.length,
+                (x.row(i) - z.row(3)).norm(), 1e-12);
+  for (Index j = 10; j < 20; ++j) x.col(j) = x.col(3), z.col(j) = z.col(3);
+  EXPECT_EQ(space_of(x, z).rank(), 19);
+  const Matrix few_x = test::random_matrix(40, 30, 3), few_z = test::random_matrix(30, 30, 4);
+  Matrix all_x = few_x, all_z = few_z;
+  all_x.col(7) = all_x.col(3);
+  all_z.col(7) = all_z.col(3);
+  EXPECT_EQ(space_of(all_x, all_z).rank(), 29);
+}
+
+// A metric that is learned does not notice a direction that no two points differ in.
+TEST(Space, ADirectionTooManyChangesNothing) {
+  Problem one = test::small_problem(30, 40, 22);
+  for (Domain* domain : {&one.source, &one.target}) {
+    domain->points.col(20) = domain->points.col(0);
+    domain->points.col(21).setConstant(1);
+  }
+  Options options{.tolerance = 1e-12, .inner = InnerTolerance::tight};
+  const Model with = fit(one, options);
+  ASSERT_EQ(with.metric.rank(), 21);
+  options.prior = Matrix::Identity(22, 22).eval();
+  const Model all = fit(one, options);  // in all dimensions
+  EXPECT_LE((plan(with) - plan(all)).lpNorm<1>(), 1e-8);
+  EXPECT_LE((with.metric.matrix() - all.metric.matrix()).norm(), 1e-8 * all.metric.matrix().norm());
+  EXPECT_NEAR(with.history.back().objective, all.history.back().objective,
+              1e-8 * std::abs(all.history.back().objective));
+}
+
 // The answer in the span equals the one computed in all d dimensions: the same priors, given as
 // dense matrices, are never reduced.
 TEST(Space, TheSubspaceRuleIsExact) {

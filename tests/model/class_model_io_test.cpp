@@ -14,6 +14,7 @@
 #include "remblai/map.h"
 #include "remblai/model_io.h"
 #include "remblai/predict.h"
+#include "remblai/report.h"
 
 namespace remblai {
 namespace {
@@ -85,6 +86,9 @@ TEST_F(ClassModelIo, AnswersComeBackBitForBit) {
       EXPECT_EQ(a.common_trust, b.common_trust);
       EXPECT_EQ(a.translated, b.translated);
       EXPECT_EQ(a.cautious, b.cautious);
+      EXPECT_EQ(a.undecided, b.undecided);
+      EXPECT_EQ(std::isnan(a.geodesic), options.metric != MetricChoice::learned);
+      if (!std::isnan(a.geodesic)) EXPECT_EQ(a.geodesic, b.geodesic);
       EXPECT_EQ(a.head.missed, b.head.missed);
       save(loaded, path("again.npz"));
       EXPECT_EQ(bytes_of(path("model.npz")), bytes_of(path("again.npz")));
@@ -146,6 +150,36 @@ TEST_F(ClassModelIo, NumbersThatAreNoneAreRefused) {
       EXPECT_NE(complaint(changed), "") << key;
     }
   }
+}
+
+// The first versions kept neither the weight of the geodesic nor what was undecided.
+TEST_F(ClassModelIo, AModelOfTheFirstVersionsIsRead) {
+  Model model = models().front();
+  model.classes->geodesic = 0.25;
+  EXPECT_TRUE(contains(summary(model, {}), "geodesic 0.25 in place of 0.5"));
+  EXPECT_EQ(nlohmann::json::parse(to_json(model, {})).at("classes").at("geodesic"), 0.25);
+  auto arrays = arrays_of(model);
+  auto json = nlohmann::json::parse(std::get<std::string>(arrays.at("meta")));
+  ASSERT_EQ(json.at("geodesic"), 0.25);
+  for (const double wrong : {0.0, 1.0, -0.5}) {
+    json["geodesic"] = wrong;
+    arrays["meta"] = json.dump();
+    EXPECT_TRUE(contains(complaint(arrays), "geodesic")) << wrong;
+  }
+  json["geodesic"] = 0.25;
+  json["undecided"] = 1.5;
+  arrays["meta"] = json.dump();
+  EXPECT_TRUE(contains(complaint(arrays), "undecided"));
+  json.erase("undecided");
+  json.erase("geodesic");
+  arrays["meta"] = json.dump();
+  ASSERT_EQ(complaint(arrays), "");
+  io::write_npz(path("old.npz"), arrays);
+  const Model old = load(path("old.npz"));
+  EXPECT_TRUE(std::isnan(old.classes->geodesic));
+  EXPECT_EQ(old.classes->undecided, 0);
+  EXPECT_FALSE(contains(summary(old, {}), "geodesic"));
+  EXPECT_TRUE(nlohmann::json::parse(to_json(old, {})).at("classes").at("geodesic").is_null());
 }
 
 TEST_F(ClassModelIo, ValuesThatCannotBeAreRefused) {

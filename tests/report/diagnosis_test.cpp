@@ -47,6 +47,19 @@ TEST(Diagnosis, DoubtsBelowFourFifthsAndSaysWhy) {
   EXPECT_TRUE(contains(diagnose(poor).doubt, "not sure even of the source"));
 }
 
+// The reliability sees nothing of it. Where it is low, too, that comes first.
+TEST(Diagnosis, DoubtsWhereTheExplanationMattersAndIsOpen) {
+  ClassModel open = model_of(0, 0, 0.9);
+  open.undecided = 0.09;
+  EXPECT_FALSE(diagnose(open).doubtful);
+  open.undecided = 0.125;
+  EXPECT_TRUE(diagnose(open).doubtful);
+  EXPECT_TRUE(contains(diagnose(open).doubt, "12 %") && contains(diagnose(open).doubt, "tell"));
+  EXPECT_TRUE(contains(diagnose(open).advice, "$translation"));
+  open.reliability = 0.7;
+  EXPECT_TRUE(contains(diagnose(open).doubt, "below 0.8"));
+}
+
 TEST(Diagnosis, OfManyClassesThoseThatChangedMostAreShown) {
   ClassModel model;
   model.classes = Labels{{1, 2, 3}};
