@@ -347,6 +347,25 @@ def all_or_nothing(fit: Function) -> Function:
     return checked  # type: ignore[return-value]
 
 
+def printable(text: str) -> str:
+    """Text with names from a file, whose control characters a terminal would obey. Lines stay."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text
+    )
+
+
+def warn_of(source: int, target: int, labels: NDArray[np.int64] | None) -> None:
+    """Says what is odd about a problem that can be fitted all the same."""
+    for what, count in (("source", source), ("target", target)):
+        if count == 1:
+            warn(
+                f"the {what} has one point, so that a plan has no choice and a metric little to "
+                "learn from"
+            )
+    if labels is not None and len(labels) > 1 and np.all(labels == labels[0]):
+        warn("all source points have the same label, so every prediction is that label")
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """A warning that points at the caller's line, however deep in the package it arises."""
     package = os.path.dirname(__file__)

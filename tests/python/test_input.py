@@ -251,6 +251,16 @@ def test_text_of_the_caller_is_not_changed(tmp_path):
     assert "/$ridge --ridge.npz'" in str(raised.value)
 
 
+def test_names_of_columns_command_no_terminal():
+    frame = pandas.DataFrame(Xs)
+    frame.columns = [f"x{k}" for k in range(frame.shape[1])]
+    other = frame.rename(columns={"x0": "\x1b[2J\u202ered"})
+    with pytest.raises(ValueError) as refused:
+        GroundMetricTransport().fit(Xs=frame, Xt=other)
+    assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)
+    assert "\\x1b[2J\\u202ered" in str(refused.value)
+
+
 def test_a_wrong_keyword_names_the_nearest():
     with pytest.raises(TypeError, match="did you mean 'reg_e'"):
         GroundMetricTransport(rege=1)
