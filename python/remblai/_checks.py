@@ -60,9 +60,15 @@ def points(
         raise ValueError(f"{name}: no points given; pass {name}=")
     values = on_processor(values)
     require_numbers(values, name)
-    return check_array(
-        values, dtype=[np.float64, np.float32], input_name=name, copy=copy, ensure_min_samples=least
-    )
+    kinds = [np.float64, np.float32]
+    try:
+        return check_array(
+            values, dtype=kinds, input_name=name, copy=copy, ensure_min_samples=least
+        )
+    except ValueError as refused:
+        if f" {name} " in str(refused):
+            raise
+        raise ValueError(f"{name}: {refused}") from None
 
 
 def require_numbers(values: Any, name: str) -> None:
