@@ -38,13 +38,13 @@ struct Scored {
   Matrix points;
   Labels truth, predicted;
 
-  std::optional<Score> score() const {
+  std::optional<Score> score(const Labels& source) const {
     if (truth.size() == 0 || predicted.size() == 0) return std::nullopt;
-    return evaluate(predicted, truth);
+    return evaluate(predicted, truth, source);
   }
 };
 
-Scored load_test(const AdaptCommand& arguments, const Problem& problem) {
+Scored load_test(const AdaptCommand& arguments, const Problem& problem, const Labels& source) {
   Scored test;
   if (arguments.test.empty()) return test;
   test.points =
@@ -52,7 +52,8 @@ Scored load_test(const AdaptCommand& arguments, const Problem& problem) {
                        arguments.test, arguments.fit.transpose,
                        skip_of(arguments.test, arguments.fit.skip), {arguments.test_labels});
   if (!arguments.test_labels.empty()) {
-    test.truth = load_target_labels(arguments.test_labels, "--test-labels", test.points.rows());
+    test.truth =
+        load_target_labels(arguments.test_labels, "--test-labels", test.points.rows(), source);
   }
   return test;
 }
@@ -71,6 +72,7 @@ struct Job {
   Problem problem;
   Options options;
   Scored target, test;
+  Labels source_labels;                      // of all ranks, where something is scored
   Model model;                               // with the source points of this rank
   std::optional<Model> gathered_model = {};  // with all of them, where there are ranks
 
@@ -150,16 +152,17 @@ void Job::read() {
     const auto voters = positive_entries(problem.source.probabilities()).size();
     arguments.prediction.validate(static_cast<Index>(voters));
   }
-  test = load_test(arguments, problem);
-  if (!arguments.fit.target_labels.empty()) {
-    target.truth =
-        load_target_labels(arguments.fit.target_labels, "--target-labels", problem.target.size());
-  }
+  if (!arguments.fit.target_labels.empty() || !arguments.test_labels.empty())
+    source_labels = labels_of_source(arguments.fit, problem);
+  test = load_test(arguments, problem, source_labels);
+  if (!arguments.fit.target_labels.empty())
+    target.truth = load_target_labels(arguments.fit.target_labels, "--target-labels",
+                                      problem.target.size(), source_labels);
 }
 
 Report Job::report() const {
-  return {.target_score = target.score(),
-          .test_score = test.score(),
+  return {.target_score = target.score(source_labels),
+          .test_score = test.score(source_labels),
           .seconds = watch.seconds(),
           .inputs = all_inputs(arguments),
           .files = {},
@@ -232,7 +235,7 @@ std::vector<std::string> wanted(const AdaptCommand& arguments) {
 }
 
 int run(const AdaptCommand& arguments) {
-  Job job{arguments, {}, {}, {}, {}, {}, {}};
+  Job job{arguments, {}, {}, {}, {}, {}, {}, {}};
   const Inputs inputs = all_inputs(arguments);
   const std::string& checkpoint = arguments.fit.checkpoint;
   std::optional<OutputFolder> folder;
@@ -251,8 +254,9 @@ int run(const AdaptCommand& arguments) {
         wanted(arguments), others, arguments.overwrite);
   });
   agree(ranks().get(), [&] { job.read(); });
+  warn_of(job.problem, arguments.run.quiet);
   if (arguments.fit.dry_run) {
-    tell_estimate(job.problem, job.options);
+    tell_estimate(job.problem, job.options, arguments.run.json);
     return Exit::success;
   }
   agree(ranks().get(), [&] { require_reachable(job.problem, job.options, arguments.run.quiet); });

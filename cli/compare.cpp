@@ -70,9 +70,10 @@ int run(const CompareCommand& arguments) {
   const Problem problem = load_problem(arguments.fit);
   Labels truth;
   if (!arguments.fit.target_labels.empty())
-    truth =
-        load_target_labels(arguments.fit.target_labels, "--target-labels", problem.target.size());
+    truth = load_target_labels(arguments.fit.target_labels, "--target-labels",
+                               problem.target.size(), problem.source.labels);
   reading.reset();
+  warn_of(problem, quiet);
   const Interrupt interrupt(false);
   std::vector<Row> rows;
   Model model;  // the last one fitted
@@ -83,7 +84,7 @@ int run(const CompareCommand& arguments) {
                     0, std::nullopt});
     if (Interrupt::requested()) return conclude(rows.back().entry.status);
     if (truth.size() > 0 && rows.back().entry.labels.size() > 0)
-      rows.back().score = evaluate(rows.back().entry.labels, truth);
+      rows.back().score = evaluate(rows.back().entry.labels, truth, problem.source.labels);
   }
   const Entry& ours = rows[rows.size() - 2].entry;
   for (Row& row : rows) row.agrees = agreement(row.entry.labels, ours.labels);

@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "commands.h"
 #include "files.h"
+#include "progress.h"
 #include "remblai/evaluate.h"
 #include "remblai/io.h"
 #include "terminal.h"
@@ -33,10 +34,10 @@ struct Class {
 
 using Classes = std::map<std::int64_t, Class>;
 
-Classes count(const Labels& predicted, const Labels& truth) {
+Classes count(const Labels& predicted, const Labels& truth, bool all_known) {
   Classes classes;
   for (Index i = 0; i < truth.size(); ++i) {
-    if (truth[i] == unknown_label) continue;
+    if (!all_known && truth[i] == unknown_label) continue;
     Class& one = classes[truth[i]];
     ++one.points;
     if (predicted[i] == truth[i]) {
@@ -92,10 +93,17 @@ void print_json(const Classes& classes, const Score& score) {
 }
 
 int run(const EvaluateCommand& arguments) {
-  const Labels truth = io::read_target_labels(arguments.labels);
+  Labels truth = io::read_target_labels(arguments.labels);
   const Labels predicted = load_labels(arguments.predicted, "--predicted", truth.size());
-  const Score score = evaluate(predicted, truth);
-  (arguments.json ? print_json : print_table)(count(predicted, truth), score);
+  Labels all(predicted.size() + truth.size());  // the nearest to those of the source
+  all << predicted, truth;
+  const bool all_known = minus_one_is_class(all);
+  if (all_known) {
+    truth = load_target_labels(arguments.labels, "--labels", truth.size(), all);
+    warn_of_minus_one();
+  }
+  const Score score = evaluate(predicted, truth, all);
+  (arguments.json ? print_json : print_table)(count(predicted, truth, all_known), score);
   return Exit::success;
 }
 
@@ -106,7 +114,8 @@ void add_evaluate(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("evaluate", "score predicted labels against true ones");
   add_file(command, "--predicted", arguments->predicted, "predicted labels")->required();
   add_file(command, "--labels", arguments->labels,
-           "true labels, in the same order; NaN or -1 where one is not known")
+           "true labels, in the same order; NaN or -1 where one is not known (-1 is a class where "
+           "there are -1 and 1 alone)")
       ->required();
   add_json(command, arguments->json);
   add_help(command);

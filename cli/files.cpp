@@ -11,6 +11,7 @@
 
 #include "ranks.h"
 #include "remblai/error.h"
+#include "remblai/evaluate.h"
 #include "remblai/io.h"
 
 namespace remblai::cli {
@@ -121,7 +122,7 @@ Domain load_source(const FitArguments& arguments) {
                             [](Index sum, const io::TextPart& part) { return sum + part.points; });
   Domain domain;
   if (!weights.empty()) domain.weights = io::read_vector(weights);
-  if (!labels.empty()) domain.labels = load_labels(labels, "--source-labels", total);
+  if (!labels.empty()) domain.labels = load_source_labels(labels, total);
   domain.points = Matrix::Zero(total, 1);
   domain.validate("source");
   io::RowRange rows = share_of_rank(total, domain.weights);
@@ -213,10 +214,35 @@ Labels load_labels(const std::string& spec, const std::string& flag, Index point
   return labels;
 }
 
-Labels load_target_labels(const std::string& spec, const std::string& flag, Index points) {
+Labels load_source_labels(const std::string& spec, Index points) {
+  Labels labels = load_labels(spec, "--source-labels", points);
+  if ((labels.array() == unknown_label).any() && !minus_one_is_class(labels))
+    throw Error({.field = "--source-labels",
+                 .value = spec + ":",
+                 .problem = "-1 marks a label that is not known, and every source point needs one",
+                 .remedy = "leave these points out, or number the classes from 0"});
+  return labels;
+}
+
+Labels load_target_labels(const std::string& spec, const std::string& flag, Index points,
+                          const Labels& source) {
   Labels labels = io::read_target_labels(spec);
   require_labels(labels, spec, flag, points);
-  return labels;
+  if (!minus_one_is_class(source)) return labels;
+  try {
+    return io::read_labels(spec);  // an entry that is missing has become -1 above
+  } catch (const Error& missing) {
+    throw Error({.field = flag,
+                 .problem = missing.message().problem,
+                 .remedy = "-1 is a class here, beside 1 alone, so that every label must be known: "
+                           "number the classes 0 and 1 where some are not"});
+  }
+}
+
+Labels labels_of_source(const FitArguments& arguments, const Problem& problem) {
+  return several_ranks() && !arguments.source_labels.empty()
+             ? io::read_labels(arguments.source_labels)
+             : problem.source.labels;
 }
 
 Matrix load_points_like(const Columns& columns, const std::string& flag, const std::string& spec,
@@ -237,8 +263,7 @@ Problem load_problem(const FitArguments& arguments) {
         load_domain("source", arguments.source, arguments.source_weights, arguments.transpose,
                     source_skip(arguments), source_columns(arguments));
     if (!arguments.source_labels.empty()) {
-      problem.source.labels =
-          load_labels(arguments.source_labels, "--source-labels", problem.source.size());
+      problem.source.labels = load_source_labels(arguments.source_labels, problem.source.size());
     }
   }
   const std::vector<std::string> skip = skip_of(arguments.target, arguments.skip);
@@ -246,7 +271,12 @@ Problem load_problem(const FitArguments& arguments) {
                                arguments.transpose, skip, target_columns(arguments));
   if (!arguments.known_labels.empty()) {
     problem.known_labels =
-        load_target_labels(arguments.known_labels, "--known-labels", problem.target.size());
+        load_target_labels(arguments.known_labels, "--known-labels", problem.target.size(), {});
+    if (minus_one_is_class(labels_of_source(arguments, problem)))
+      throw Error({.field = "--known-labels",
+                   .problem = "-1 is a class of the source, beside 1 alone, and marks labels here "
+                              "that are not known",
+                   .remedy = "number the classes 0 and 1"});
   }
   const Index dimension = problem.source.dimension();
   problem.features = load_names(arguments.source, arguments.transpose, source_skip(arguments),

@@ -26,8 +26,16 @@ std::vector<std::string> load_names(const std::string& spec, bool transpose,
 /// Labels of `spec`, one for each of `points` points. `flag` is how the user calls them.
 Labels load_labels(const std::string& spec, const std::string& flag, Index points);
 
-/// The same for labels to score with, which need not be known.
-Labels load_target_labels(const std::string& spec, const std::string& flag, Index points);
+/// The same for --source-labels, all of which are known: -1 is refused unless it is a class.
+Labels load_source_labels(const std::string& spec, Index points);
+
+/// The same for labels to score with, which need not be known. Where -1 is a class of the `source`,
+/// all of them must be.
+Labels load_target_labels(const std::string& spec, const std::string& flag, Index points,
+                          const Labels& source);
+
+/// The labels of all source points, where a rank has some of them.
+Labels labels_of_source(const FitArguments& arguments, const Problem& problem);
 
 /// Both domains, checked against each other. Target labels stay out: they are there to score with.
 Problem load_problem(const FitArguments& arguments);

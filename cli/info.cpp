@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "arguments.h"
 #include "commands.h"
@@ -82,21 +83,6 @@ bool has_extension(const std::string& path, std::string_view extension) {
                     [&](char a, char b) { return a == lower(b); });
 }
 
-/// The numbers of one array. In an .npz they need not be finite, so that NaN can be counted; but
-/// then all of its arrays have to be readable.
-Matrix numbers_of(const std::string& path, const std::string& name) {
-  try {
-    return io::read_points(name.empty() ? path : path + ":" + name);
-  } catch (const Error&) {
-    if (!has_extension(path, ".npz")) throw;
-    try {
-      return io::read_npz(path).at(name).values;
-    } catch (const std::exception&) {
-    }
-    throw;
-  }
-}
-
 /// Reads the numbers of one array and describes them. Text is told in place of them; any other
 /// reason why they cannot be taken is returned.
 std::string describe(const std::string& path, io::Array array) {
@@ -110,7 +96,8 @@ std::string describe(const std::string& path, io::Array array) {
     if (!is_list(array)) tell("  as points: {} of {} coordinates\n", rows, columns);
   }
   try {
-    if (array.values.size() == 0) array.values = numbers_of(path, array.name);
+    if (array.values.size() == 0)
+      array.values = io::read_array(array.name.empty() ? path : path + ":" + array.name).values;
     describe_values(array);
   } catch (const Error& error) {
     const std::string cause = error.message().text(flag_of);
@@ -201,12 +188,36 @@ void describe_model(const std::string& path) {
        fmt::format("{}: {}", name(model.status.outcome), model.status.message.text(flag_of)));
 }
 
+bool is_checkpoint(const std::vector<io::Array>& arrays) {
+  return std::ranges::count_if(arrays, [](const io::Array& array) {
+           return array.name == "checkpoint_version" || array.name == "fingerprint";
+         }) == 2;
+}
+
+void describe_checkpoint(const std::string& path, const std::vector<io::Array>& arrays) {
+  const auto has = [&](const char* name) {
+    return std::ranges::any_of(arrays, [&](const io::Array& array) { return array.name == name; });
+  };
+  const Matrix bytes = io::read_array(path + ":history").values;
+  std::string text;
+  for (const double byte : bytes.reshaped())
+    text += static_cast<char>(byte >= 0 && byte < 256 ? static_cast<unsigned char>(byte) : 0);
+  const nlohmann::json history = nlohmann::json::parse(text, nullptr, false);
+  if (!history.is_array())
+    throw Error({.problem = literal(path) + ": a checkpoint whose history is damaged"});
+  tell("{}: a checkpoint of remblai fit or adapt, which goes on from there with --resume\n", path);
+  tell("  {:<10}{}\n", "method", has("class_moved") ? "class-aware" : "paper");
+  tell("  {:<10}{} made\n", "steps", history.size());
+}
+
 int run(const std::string& file) {
   const io::Spec spec = io::parse_spec(file);
   if (!spec.name.empty()) {
     describe_one(spec);
   } else if (is_model_file(spec.path)) {
     describe_model(spec.path);
+  } else if (const auto arrays = io::list(spec.path); is_checkpoint(arrays)) {
+    describe_checkpoint(spec.path, arrays);
   } else {
     describe_data(spec.path);
   }

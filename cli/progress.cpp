@@ -13,13 +13,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "arguments.h"
 #include "commands.h"
+#include "ranks.h"
 #include "remblai/estimate.h"
+#include "remblai/evaluate.h"
 #include "terminal.h"
 
 namespace remblai::cli {
@@ -220,14 +223,45 @@ Model fit_with_progress(Problem problem, const Options& options, bool quiet, con
   return fit(std::move(problem), options, watch, nullptr, checkpoint);
 }
 
-void tell_estimate(const Problem& problem, const Options& options) {
+void tell_estimate(const Problem& problem, const Options& options, bool json) {
   const Estimate needs = estimate(problem, options);
+  if (json) {
+    const nlohmann::ordered_json numbers{
+        {"memory", needs.memory}, {"available", needs.available},
+        {"stored", needs.stored}, {"pass_seconds", needs.pass_seconds},
+        {"passes", needs.passes}, {"step_seconds", needs.step_seconds},
+        {"steps", needs.steps},   {"seconds", needs.seconds()}};
+    return tell("{}\n", nlohmann::ordered_json{{"estimate", numbers}}.dump(2));
+  }
   tell("memory         about {:.2g} GiB, {:.2g} GiB are free\n", needs.memory / 0x1p30,
        needs.available / 0x1p30);
   tell("all pairs      {}\n", needs.stored ? "kept" : "made anew in every pass");
   tell("one pass       about {}\n", duration(needs.pass_seconds));
   tell("one step       about {}, with {} passes\n", duration(needs.step_seconds), needs.passes);
   tell("the whole fit  about {}, with {} steps at most\n", duration(needs.seconds()), needs.steps);
+}
+
+void warn_of_minus_one() {
+  tell(stderr,
+       "warning: labels are -1 and 1 alone, so -1 is a class; beside other labels it marks one "
+       "that is not known\n");
+}
+
+void warn_of(const Problem& problem, bool quiet) {
+  if (quiet || several_ranks()) return;
+  const Labels& labels = problem.source.labels;
+  if (minus_one_is_class(labels)) warn_of_minus_one();
+  for (const auto& [what, points] :
+       {std::pair("source", problem.source.size()), std::pair("target", problem.target.size())})
+    if (points == 1)
+      tell(stderr,
+           "warning: the {} has one point, so that a plan has no choice and a metric little to "
+           "learn from (--transpose if the points are columns)\n",
+           what);
+  if (labels.size() > 1 && (labels.array() == labels[0]).all())
+    tell(stderr,
+         "warning: all source points have the label {}, so every prediction is that label\n",
+         labels[0]);
 }
 
 void require_reachable(const Problem& problem, const Options& options, bool quiet) {

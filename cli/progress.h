@@ -120,8 +120,14 @@ class TaskBar {
 Model fit_with_progress(Problem problem, const Options& options, bool quiet, const Stopwatch& run,
                         Checkpoint checkpoint = {});
 
-/// What --dry-run prints.
-void tell_estimate(const Problem& problem, const Options& options);
+/// What --dry-run prints, as text or as JSON.
+void tell_estimate(const Problem& problem, const Options& options, bool json);
+
+/// Says that -1 is taken for a class.
+void warn_of_minus_one();
+
+/// Says, unless `quiet`, what is odd about a problem that can be fitted all the same.
+void warn_of(const Problem& problem, bool quiet);
 
 /// Throws Error when the fit needs more than the machine has. Says beforehand, unless `quiet`, when
 /// it will take days, and what would make it faster.

@@ -78,8 +78,8 @@ int run(const ReportCommand& arguments, const CLI::App& command) {
                                           "predictions to score",
                                           literal(arguments.model)),
                    .remedy = "leave it out"});
-    page.target_labels =
-        load_target_labels(arguments.target_labels, "--target-labels", model.target.size());
+    page.target_labels = load_target_labels(arguments.target_labels, "--target-labels",
+                                            model.target.size(), model.source.labels);
   }
   line.reset();
   line.emplace(arguments.quiet, watch, "writing the page");

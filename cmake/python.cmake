@@ -17,14 +17,18 @@ nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS python/bind_fit.cpp
 target_include_directories(_core PRIVATE python)
 unite(_core)
 unite(nanobind-static)
+# pip keeps what CMake says to itself, unless it was called with -v. Who waits at a terminal is told there;
+# a terminal that stops what writes from the background does not stop this.
 set(notice "Compiling the library and the module remblai._core: about two minutes on two cores")
-message(STATUS "${notice}")
-# pip keeps that to itself, and all steps, unless it was called with -v. Who waits at a terminal is told
-# there; a terminal that stops what writes from the background does not stop this.
+set(told 1)
 if(DEFINED SKBUILD AND UNIX)
   execute_process(
     COMMAND sh -c "trap '' TTOU; printf '\n  %s; pip install -v shows each step.\n' \"$0\" >/dev/tty" "${notice}"
+    RESULT_VARIABLE told
     ERROR_QUIET)
+endif()
+if(NOT told EQUAL 0)
+  message(STATUS "${notice}")
 endif()
 # The module exports what Python asks for, and nothing of the library inside it.
 target_link_libraries(_core PRIVATE remblai_flags fmt::fmt remblai_internal)

@@ -169,7 +169,7 @@ endif()
 
 if(REMBLAI_BUILD_CLI)
   add_executable(
-    remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/bad_input_test.cpp
+    remblai_cli_tests tests/cli/adapt_test.cpp tests/cli/labels_test.cpp tests/cli/bad_input_test.cpp
                       tests/cli/bench_test.cpp tests/cli/checkpoint_test.cpp tests/cli/cli_test.cpp
                       tests/cli/compare_test.cpp
                       tests/cli/harness.cpp tests/cli/outputs_test.cpp tests/cli/progress_test.cpp

@@ -23,8 +23,13 @@ struct REMBLAI_API Score {
   std::string percent(int digits = 1) const;
 };
 
+/// Whether the labels are -1 and 1 alone, as two classes are often called. -1 is a class then;
+/// beside any other label it is unknown_label.
+REMBLAI_API bool minus_one_is_class(const Labels& labels);
+
 /// Compares labels one by one. A true label that is unknown_label (-1) is not scored, whatever was
-/// predicted. Throws Error when the lengths differ or are zero.
-REMBLAI_API Score evaluate(const Labels& predicted, const Labels& truth);
+/// predicted, unless -1 is a class of the labels of the `source`. Throws Error when the lengths
+/// differ or are zero.
+REMBLAI_API Score evaluate(const Labels& predicted, const Labels& truth, const Labels& source = {});
 
 }  // namespace remblai

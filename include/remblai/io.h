@@ -106,7 +106,9 @@ REMBLAI_API std::vector<std::string> read_names(const std::string& spec,
 /// Reads whole numbers from a row or a column. Of an .npz or .mat the only list is taken.
 REMBLAI_API Labels read_labels(const std::string& spec);
 
-/// Reads labels to score with. NaN, and an empty field of a .csv, become unknown_label (-1).
+/// Reads labels to score with. NaN, and an empty field of a .csv, become unknown_label (-1). So
+/// does a blank line of a .csv of one column that others follow; elsewhere blank lines are left
+/// out.
 REMBLAI_API Labels read_target_labels(const std::string& spec);
 
 /// Reads finite numbers from a row or a column.
@@ -126,6 +128,10 @@ REMBLAI_API void write_npy(const std::string& path, Index rows, Index columns,
 using Value =
     std::variant<Matrix, Vector, Labels, std::string, const Matrix*, const Vector*, const Labels*>;
 REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, Value>& arrays);
+
+/// Reads an array as it is, NaN and infinities included; of a .csv without infinities, and an empty
+/// field is NaN.
+REMBLAI_API Array read_array(const std::string& spec);
 
 /// Reads every array of an .npz, NaN and infinities included. Throws Error when one holds no
 /// numbers.

@@ -211,7 +211,7 @@ class GroundMetric(BaseEstimator):
         try:
             validate_data(self, values, reset=first, skip_check_array=True)
         except ValueError as refused:
-            raise ValueError(f"{name}: {refused}") from None
+            raise ValueError(f"{name}: {_checks.printable(str(refused))}") from None
 
     def _options(self) -> dict[str, Any]:
         """The options of the library that the parameters stand for."""

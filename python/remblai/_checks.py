@@ -60,9 +60,15 @@ def points(
         raise ValueError(f"{name}: no points given; pass {name}=")
     values = on_processor(values)
     require_numbers(values, name)
-    return check_array(
-        values, dtype=[np.float64, np.float32], input_name=name, copy=copy, ensure_min_samples=least
-    )
+    kinds = [np.float64, np.float32]
+    try:
+        return check_array(
+            values, dtype=kinds, input_name=name, copy=copy, ensure_min_samples=least
+        )
+    except ValueError as refused:
+        if f" {name} " in str(refused):
+            raise
+        raise ValueError(f"{name}: {refused}") from None
 
 
 def require_numbers(values: Any, name: str) -> None:
@@ -344,6 +350,25 @@ def all_or_nothing(fit: Function) -> Function:
             raise
 
     return checked  # type: ignore[return-value]
+
+
+def printable(text: str) -> str:
+    """Text with names from a file, whose control characters a terminal would obey. Lines stay."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text
+    )
+
+
+def warn_of(source: int, target: int, labels: NDArray[np.int64] | None) -> None:
+    """Says what is odd about a problem that can be fitted all the same."""
+    for what, count in (("source", source), ("target", target)):
+        if count == 1:
+            warn(
+                f"the {what} has one point, so that a plan has no choice and a metric little to "
+                "learn from"
+            )
+    if labels is not None and len(labels) > 1 and np.all(labels == labels[0]):
+        warn("all source points have the same label, so every prediction is that label")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -148,6 +148,8 @@ def run(
     """fit without its checks, on arrays that passed them: the model, and what stopped it or None.
     `names` is how the caller spells options in messages."""
     keywords = prepared(keywords)
+    if comm is None:
+        _checks.warn_of(len(Xs), len(Xt), ys)
     problem = _core.Problem(
         _checks.for_core(Xs),
         _checks.for_core(Xt),
@@ -190,11 +192,16 @@ class Score(NamedTuple):
 
 
 def evaluate(predicted: ArrayLike, truth: ArrayLike) -> Score:
-    """Scores whole-number labels. A true label that is NaN or -1 is unknown and not scored."""
+    """Scores whole-number labels. A true label that is NaN or -1 is unknown and not scored; but
+    where all labels are -1 and 1, as two classes are often called, -1 is one."""
     count = len(np.asarray(on_processor(truth)))
     found = _checks.labels(predicted, count, "predicted")
     known = _checks.labels(truth, count, "truth", unknown=True)
-    return Score(*_core.evaluate(found, known))  # type: ignore[arg-type]
+    assert found is not None and known is not None
+    if {*found.tolist(), *known.tolist()} != {-1, 1}:
+        return Score(*_core.evaluate(found, known))
+    there = ~np.isnan(np.asarray(on_processor(truth), dtype=np.float64)).ravel()
+    return Score(int(there.sum()), int((there & (found == known)).sum()), int((~there).sum()))
 
 
 def _plain(value: Any) -> Any:

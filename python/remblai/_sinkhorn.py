@@ -199,7 +199,9 @@ def _log_of(weights: Any) -> Any:
     return np.log(weights, where=weights > 0, out=np.zeros(len(weights)))
 
 
-def _positive(reg: float) -> None:
+def _positive(reg: Any) -> None:
+    if np.ndim(reg) != 0 or np.asarray(reg).dtype.kind not in "iuf":
+        raise TypeError(f"reg: {reg!r} is not a number")
     if not 0 < reg < np.inf:
         raise ValueError(f"reg: {reg} is not a positive number; remblai.emd solves without entropy")
 

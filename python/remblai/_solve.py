@@ -69,6 +69,9 @@ def _exact(
         _checks.numbers(weights, name) if np.size(weights) else uniform(count)
         for weights, name, count in ((a, "a", rows), (b, "b", columns))
     )
+    for weights, name, count in ((a, "a", rows), (b, "b", columns)):
+        if count > 0 and len(weights) != count:
+            raise ValueError(f"{name}: {len(weights)} weights for {count} points; give one a point")
     if check_marginals:
         require_equal_sums(a, b)
     total = float(np.sum(a))

@@ -21,7 +21,7 @@ try:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
     from matplotlib.patches import Ellipse
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, NullLocator
 except ImportError as error:
     raise ImportError(
         "remblai.plot needs matplotlib: pip install matplotlib, or pip install 'remblai[plot]'"
@@ -358,6 +358,10 @@ def path(found: Any, ax: Any = None, yt: ArrayLike | None = None) -> Any:
         )
     if found.lambdas.min() > 0:
         ax.set_xscale("log")
+        # Few decades would have crowded ticks between them.
+        if len(found.lambdas) <= 8:
+            ax.set_xticks(found.lambdas, [f"{value:.3g}" for value in found.lambdas], rotation=45)
+            ax.xaxis.set_minor_locator(NullLocator())
     ax.set(xlabel="lambda", ylabel="transport cost", title="path of lambda")
     if scores is not None:
         right = ax.twinx()

@@ -71,7 +71,7 @@ class Table {
     const Parse parse = parse_number(field.text, value);
     if (parse == Parse::number && std::isfinite(value)) return value;
     const bool none = parse == Parse::empty || (parse == Parse::number && std::isnan(value));
-    if (missing == Missing::allowed && none) return std::numeric_limits<double>::quiet_NaN();
+    if (missing != Missing::refused && none) return std::numeric_limits<double>::quiet_NaN();
     const std::string text = in_quotes(field.unescaped());
     const std::string place =
         names_.empty() ? fmt::format("column {}", column + 1)
@@ -103,6 +103,7 @@ class Table {
   }
 
   const Records& records() const { return records_; }
+  std::size_t blanks() const { return records_.blanks(); }
 
   bool is_number(std::size_t column) const {
     double value = 0;
@@ -265,6 +266,10 @@ Array read_csv(const std::string& path, const std::string& only,
   if (wanted.byte > 0) table.go_to(wanted.byte, wanted.lines_before);
   for (; (wanted.whole() || record < wanted.first + wanted.count) && table.next(); ++record) {
     if (record < wanted.first) continue;
+    // At the end it is none.
+    const bool fields = missing == Missing::blank_lines_too && table.width() == 1;
+    for (std::size_t k = fields ? table.blanks() : 0; k > 0; --k, ++record)
+      numbers.push_back(std::numeric_limits<double>::quiet_NaN());
     for (const std::size_t column : columns) numbers.push_back(table.number(column, missing));
     table.require_no_names();
   }

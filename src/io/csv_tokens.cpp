@@ -107,6 +107,7 @@ bool Records::read_more() {
 }
 
 bool Records::next() {
+  blanks_ = 0;
   do {
     if (!skip_to_record()) return false;
     line_ = next_line_;
@@ -135,12 +136,16 @@ bool Records::skip_to_record() {
   while (true) {
     const std::size_t start = at_, line = next_line_;
     while (at_blank()) ++at_;
+    const bool blank = at_line_end();
     if (!at_end() && text_[at_] == '#') {
       while (!at_line_end()) ++at_;
     }
     if (!at_line_end()) return true;
     end_line();
-    if (!at_end()) continue;
+    if (!at_end()) {
+      blanks_ += blank;
+      continue;
+    }
     if (exhausted()) return false;
     at_ = start;  // the line may go on
     next_line_ = line;

@@ -47,7 +47,8 @@ class Records {
   std::uint64_t byte() const { return before_ + at_; }  ///< where the next record is looked for
   std::size_t lines() const { return next_line_ - 1; }  ///< that stand before it
   const std::vector<Field>& fields() const { return fields_; }
-  std::size_t line() const { return line_; }  ///< where the record starts, from 1
+  std::size_t line() const { return line_; }      ///< where the record starts, from 1
+  std::size_t blanks() const { return blanks_; }  ///< blank lines between it and the one before
 
  private:
   bool at_end() const { return at_ >= text_.size(); }
@@ -72,6 +73,7 @@ class Records {
   std::size_t at_ = 0;
   std::size_t next_line_ = 1;
   std::size_t line_ = 0;
+  std::size_t blanks_ = 0;
   char delimiter_ = ',';
   std::vector<Field> fields_;
 };

@@ -51,8 +51,9 @@ bool is_hdf5(const std::string& path);  ///< with or without something before it
 /// Why an array of this MATLAB class is not taken; empty when it is.
 std::string refusal_of_class(const std::string& name, bool is_complex);
 
-/// Whether a number may be missing: NaN, or an empty field of a .csv, which then is NaN.
-enum class Missing { refused, allowed };
+/// Whether a number may be missing: NaN, or an empty field of a .csv, which then is NaN; for labels
+/// also a blank line of a .csv of one column.
+enum class Missing { refused, allowed, blank_lines_too };
 
 /// The column `only`, or when that is empty all of them but `without`; each by name or index.
 Array read_csv(const std::string& path, const std::string& only,

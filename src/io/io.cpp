@@ -193,7 +193,7 @@ Vector read_list(const std::string& text, const char* what, Missing missing = Mi
   const Spec spec = parse_spec(text);
   Array array = read(spec, {}, Want::list, missing);
   Matrix& values = array.values;
-  if (missing == Missing::allowed)
+  if (missing != Missing::refused)
     values = values.array().isNaN().select(static_cast<double>(unknown_label), values);
   if (values.rows() != 1 && values.cols() != 1) {
     const bool table = format_of(spec.path).read == nullptr;
@@ -272,6 +272,10 @@ std::vector<Refused> list_refused(const std::string& path) {
   return refused;
 }
 
+Array read_array(const std::string& text) {
+  return read(parse_spec(text), {}, Want::points, Missing::allowed);
+}
+
 Index count_points(const std::string& text, bool transpose,
                    const std::vector<std::string>& without) {
   const Spec spec = parse_spec(text);
@@ -313,7 +317,7 @@ Labels read_labels(const std::string& text) {
 }
 
 Labels read_target_labels(const std::string& text) {
-  return whole(text, read_list(text, "labels", Missing::allowed));
+  return whole(text, read_list(text, "labels", Missing::blank_lines_too));
 }
 
 Vector read_vector(const std::string& text) {

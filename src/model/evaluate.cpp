@@ -18,16 +18,22 @@ std::string Score::percent(int digits) const {
   return known() ? fmt::format("{:.{}f} %", 100 * accuracy(), digits) : "unknown";
 }
 
-Score evaluate(const Labels& predicted, const Labels& truth) {
+bool minus_one_is_class(const Labels& labels) {
+  return (labels.array() == -1 || labels.array() == 1).all() && (labels.array() == -1).any() &&
+         (labels.array() == 1).any();
+}
+
+Score evaluate(const Labels& predicted, const Labels& truth, const Labels& source) {
   if (predicted.size() != truth.size() || truth.size() == 0)
     throw Error(
         {.field = "labels",
          .value = fmt::format("{} predicted and {} true labels", predicted.size(), truth.size()),
          .problem = "cannot be compared",
          .remedy = "give two lists of the same length"});
+  const bool all_known = minus_one_is_class(source);
   Score score;
   for (Index i = 0; i < truth.size(); ++i) {
-    const bool known = truth[i] != unknown_label;
+    const bool known = all_known || truth[i] != unknown_label;
     score.unknown += !known;
     score.scored += known;
     score.correct += known && predicted[i] == truth[i];

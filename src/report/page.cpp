@@ -8,6 +8,7 @@
 #include "base/linalg.h"
 #include "model/coupling.h"
 #include "remblai/error.h"
+#include "remblai/evaluate.h"
 #include "remblai/predict.h"
 #include "report/page_sections.h"
 
@@ -108,8 +109,8 @@ Labels predicted_labels(const Model& model, const Report& report) {
   return predict(model, points, report.prediction);
 }
 
-bool any_known(const Labels& truth) {
-  return (truth.array() != unknown_label).any();
+bool any_known(const Labels& truth, const Labels& source) {
+  return truth.size() > 0 && (minus_one_is_class(source) || (truth.array() != unknown_label).any());
 }
 
 PageContext context_of(const Model& model, const Report& report, const PageOptions& options) {
@@ -121,16 +122,18 @@ PageContext context_of(const Model& model, const Report& report, const PageOptio
   known.truth = options.target_labels.size() ? options.target_labels : model.target.labels;
   if (!model.source.labelled()) return context;
   known.guesses = options.predicted;
+  const Labels& source = model.source.labels;
+  const bool known_truth = any_known(known.truth, source);
   const bool scored = report.target_score || report.test_score || !options.scores.empty();
-  if (known.guesses.size() == 0 && (!any_known(known.truth) || !scored))
+  if (known.guesses.size() == 0 && (!known_truth || !scored))
     known.guesses = predicted_labels(model, report);
   if (known.truth.size() > 0 && !scored)
-    context.report.target_score = evaluate(known.guesses, known.truth);
-  if (any_known(known.truth) && options.scores.empty())
-    context.baseline = evaluate(nearest_labels(model.source.points, model.source.labels,
-                                               model.target.points, report.prediction.neighbours),
-                                known.truth);
-  if (!any_known(known.truth)) known.truth = {};  // the predicted ones are shown
+    context.report.target_score = evaluate(known.guesses, known.truth, source);
+  if (known_truth && options.scores.empty())
+    context.baseline = evaluate(nearest_labels(model.source.points, source, model.target.points,
+                                               report.prediction.neighbours),
+                                known.truth, source);
+  if (!known_truth) known.truth = {};  // the predicted ones are shown
   return context;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "remblai/diagnosis.h"
+#include "remblai/evaluate.h"
 #include "report/json.h"
 #include "report/page_data.h"
 
@@ -63,7 +64,7 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
                      std::vector<Warning>& list) {
   const Set source = present(model.source.labels, model.source.weights);
   Set truth = present(known.truth, model.target.weights);
-  const bool all_known = truth.erase(unknown_label) == 0;
+  const bool all_known = minus_one_is_class(model.source.labels) || truth.erase(unknown_label) == 0;
   const Set guesses = present(known.guesses, model.target.weights);
   const auto mass = [&](const Set& classes) {
     return fmt::format("{:.1f} %", 100 * mass_of(classes, model.source));

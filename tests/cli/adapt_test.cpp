@@ -196,33 +196,6 @@ TEST_F(Cli, PredictionBelongsToAdaptAndNotToFit) {
   EXPECT_FALSE(exists(at("out"))) << "refused before the fit";
 }
 
-TEST_F(Cli, UnknownTargetLabelsAreNotScored) {
-  write_small_data();
-  const Words base{
-      "adapt",    "--source",       at("source.npy"), "--source-labels", at("source_labels.npy"),
-      "--target", at("target.npy"), "--out",          at("out"),         "--target-labels"};
-  ASSERT_EQ(run(base + Words{at("target_labels.npy"), "--quiet"}).code, 0);
-  const Labels guesses = io::read_labels(at("out/labels.npy"));
-  std::string some, none;
-  for (Index i = 0; i < 30; ++i) {
-    some += i < 6 ? fmt::format("{}\n", guesses[i]) : i % 2 ? "nan\n" : "-1\n";
-    none += "-1\n";
-  }
-  write(at("some.csv"), some);
-  const Finished known = run(base + Words{at("some.csv"), "--report", at("page.html")});
-  ASSERT_EQ(known.code, 0) << known.err;
-  EXPECT_NE(known.out.find("100.00 % on the target, of which 6 of 30"), std::string::npos)
-      << known.out;
-  EXPECT_NE(read(at("page.html")).find("6 of 30 true labels are known"), std::string::npos);
-  const json report = json::parse(read(at("out/report.json")));
-  EXPECT_EQ(report["accuracy"]["target"], 1.0);
-  EXPECT_EQ(report["scored"]["target"], 6);
-  write(at("none.csv"), none);
-  const Finished nothing = run(base + Words{at("none.csv")});
-  EXPECT_NE(nothing.out.find("accuracy       unknown"), std::string::npos) << nothing.out;
-  EXPECT_TRUE(json::parse(read(at("out/report.json")))["accuracy"]["target"].is_null());
-}
-
 TEST_F(Cli, GivenMetricEqualToIdentityIsIdentity) {
   write_small_data();
   io::write_npy(at("eye.npy"), Matrix(Matrix::Identity(3, 3)));

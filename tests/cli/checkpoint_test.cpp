@@ -92,6 +92,26 @@ TEST_F(Kept, ADryRunWritesNothing) {
   for (const char* part : {"memory ", "one pass ", "one step ", "the whole fit "})
     EXPECT_NE(result.out.find(part), std::string::npos) << result.out;
   EXPECT_EQ(names_in(folder_), (Words{"source.npy", "target.npy"}));
+  const nlohmann::json told =
+      nlohmann::json::parse(run(fit_into("model.npz") + Words{"--dry-run", "--json"}).out)
+          .at("estimate");
+  EXPECT_EQ(told.at("steps"), 100);
+  EXPECT_EQ(told.at("stored"), true);
+  EXPECT_GT(told.at("memory").get<double>(), 8 * 100 * 100);
+  EXPECT_DOUBLE_EQ(told.at("seconds").get<double>(), 100 * told.at("step_seconds").get<double>());
+}
+
+TEST_F(Kept, InfoDescribesACheckpoint) {
+  write_clouds(100);
+  Process process(Words{binary()} + fit_into("model.npz") +
+                  Words{"--steps", "100000", "--checkpoint", at("state.npz")});
+  while (!exists(at("state.npz"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  process.send(SIGKILL);
+  process.wait();
+  const Finished result = run({"info", at("state.npz")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* part : {"state.npz: a checkpoint of remblai", "--resume", "paper", " made"})
+    EXPECT_NE(result.out.find(part), std::string::npos) << result.out;
 }
 
 TEST_F(Kept, MoreMemoryThanThereIsIsRefusedAtOnce) {

@@ -193,6 +193,14 @@ TEST_F(Tools, InfoDescribesData) {
                 {{"a", Matrix(Matrix::Constant(2, 3, NAN))}, {"b", Labels(Labels::Ones(4))}});
   expect(info(at("two.npz")), {"2 arrays of numbers", "a: 2 x 3", "6 NaN", "b: 4 numbers"});
   EXPECT_EQ(info(at("two.npz:b")).find("a: 2 x 3"), std::string::npos);
+  // One array of a file too, whatever its format.
+  Matrix holes = Matrix::Ones(2, 2);
+  holes(0, 1) = NAN;
+  holes(1, 0) = INFINITY;
+  io::write_npy(at("holes.npy"), holes);
+  expect(info(at("holes.npy")), {"2 x 2, float64", "values 1 to 1", "1 NaN, 1 infinite: remblai"});
+  write(at("holes.csv"), "x,y\n1,nan\n2,3\n");
+  expect(info(at("holes.csv")), {"2 x 2, numbers", "values 1 to 3", "1 NaN, 0 infinite: remblai"});
   write(at("table.csv"), "x,label\n0.5,1\n2.5,1\n1,2\n");
   expect(info(at("table.csv")), {"2 columns: x, label", "3 of 2 coordinates", "0.5 to 2.5"});
   expect(info(at("table.csv:label")), {"1 (2), 2 (1)"});

@@ -180,6 +180,24 @@ TEST_F(IoCsvTest, LargeLabelsDoNotMerge) {
 }
 
 // Ten times the file takes about ten times as long; a quadratic reader takes a hundred.
+TEST_F(IoCsvTest, ABlankLineOfAColumnOfLabelsIsOneThatIsNotKnown) {
+  const Labels expected = (Labels(5) << -1, 3, -1, -1, 4).finished();
+  EXPECT_EQ(read_target_labels(file("t.csv", "label\n\n3\n  \n# no label\n\n4\n")), expected);
+  EXPECT_EQ(read_target_labels(file("t.csv", "\r\n3\r\n\r\n\r\n4")), expected) << "no header";
+  EXPECT_EQ(read_target_labels(file("t.csv", "\n3\nnan\n\"\"\n4\n\n\n")), expected) << "the end";
+  std::string many;
+  Labels all(200'000);
+  for (Index i = 0; i < all.size(); ++i) {
+    all[i] = i % 3 == 0 ? -1 : 1'000'000 + i;
+    many += i % 3 == 0 ? "\n" : std::to_string(all[i]) + "\n";
+  }
+  EXPECT_TRUE(read_target_labels(file("many.csv", many)) == all) << "read in pieces";
+  const Labels known = (Labels(2) << 3, 4).finished();
+  // Labels that are all known, and tables, have no such gaps.
+  EXPECT_EQ(read_labels(file("t.csv", "\n3\n\n4\n")), known);
+  EXPECT_EQ(read_target_labels(file("t.csv", "1,3\n\n2,4\n") + ":1"), known);
+}
+
 TEST_F(IoCsvTest, TimeIsLinearInTheFile) {
   const auto seconds = [&](const std::string& text) {
     const std::string table = file("t.csv", text);

@@ -338,6 +338,14 @@ TEST(Evaluate, counts_equal_entries) {
   EXPECT_THROW(evaluate(Labels(), Labels()), Error);
 }
 
+TEST(Evaluate, minus_one_is_a_class_beside_one_alone) {
+  const Labels guesses = labels_of({1, 1, -1}), truth = labels_of({1, -1, -1});
+  EXPECT_EQ(evaluate(guesses, truth, labels_of({1, -1, 1})).scored, 3);
+  EXPECT_EQ(evaluate(guesses, truth, labels_of({1, -1, 1})).correct, 2);
+  for (const Labels& source : {Labels(), labels_of({1}), labels_of({-1}), labels_of({-1, 0, 1})})
+    EXPECT_EQ(evaluate(guesses, truth, source).scored, 1) << source.transpose();
+}
+
 TEST(Evaluate, what_is_not_known_is_not_scored) {
   const Score some = evaluate(labels_of({1, 2, -1, 4}), labels_of({1, -1, -1, 5}));
   EXPECT_EQ(some.scored, 2);

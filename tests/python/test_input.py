@@ -170,11 +170,11 @@ def with_entry(value):
         (Xs.astype("timedelta64[s]"), ValueError, "^Xs: dates"),
         (pandas.DataFrame({"a": pandas.date_range("2024", periods=60)}), ValueError, "^Xs: dates"),
         (np.ma.masked_greater(Xs, 0), ValueError, "^Xs: .* are masked; fill them in"),
-        (Xs + 1j, ValueError, "[Cc]omplex"),
-        (Xs[:, 0], ValueError, "2D"),
-        (Xs[None], ValueError, "dim"),
-        (Xs[:0], ValueError, "0 sample"),
-        (Xs[:, :0], ValueError, "0 feature"),
+        (Xs + 1j, ValueError, "^Xs: [Cc]omplex"),
+        (Xs[:, 0], ValueError, "^Xs: Expected 2D"),
+        (Xs[None], ValueError, "^Xs: .* dim"),
+        (Xs[:0], ValueError, "^Xs: .* 0 sample"),
+        (Xs[:, :0], ValueError, "^Xs: .* 0 feature"),
         (None, ValueError, "Xs"),
         (Xs[:, :2], ValueError, "features"),
     ],
@@ -250,6 +250,16 @@ def test_text_of_the_caller_is_not_changed(tmp_path):
     with pytest.raises(ValueError) as raised:
         remblai.load(tmp_path / "$ridge --ridge.npz")
     assert "/$ridge --ridge.npz'" in str(raised.value)
+
+
+def test_names_of_columns_command_no_terminal():
+    frame = pandas.DataFrame(Xs)
+    frame.columns = [f"x{k}" for k in range(frame.shape[1])]
+    other = frame.rename(columns={"x0": "\x1b[2J\u202ered"})
+    with pytest.raises(ValueError) as refused:
+        GroundMetricTransport().fit(Xs=frame, Xt=other)
+    assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)
+    assert "\\x1b[2J\\u202ered" in str(refused.value)
 
 
 def test_a_wrong_keyword_names_the_nearest():

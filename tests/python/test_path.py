@@ -54,6 +54,9 @@ def test_the_picture(path):
     for ax in (path.plot(), path.plot(yt=yt), plot.path(path, plt.subplots()[1])):
         assert ax.get_xlabel() == "lambda" and len(ax.lines[0].get_xdata()) == 3
         ax.figure.canvas.draw()
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels(which="both")]
+        assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "0.3", "0.1"]
+        assert not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:]))
     plt.close("all")
     with pytest.raises(TypeError, match="fit_path"):
         plot.path(path[0])

@@ -211,10 +211,21 @@ def test_what_costs_and_weights_cannot_be(problem):
         ({"a": a.astype(str)}, "^a: text"),
         ({"b": np.ma.masked_less(b, 0.01)}, "^b: .* masked"),
         ({"M": M.astype("timedelta64[s]")}, "^M: dates"),
+        ({"b": b[1:]}, f"^b: {len(b) - 1} weights for {len(b)} points"),
     ):
         for solve in (lambda **given: remblai.sinkhorn(**given, reg=1.0), remblai.emd):
             with pytest.raises(ValueError, match=words):
                 solve(**{"a": a, "b": b, "M": M, **arguments})
+
+
+def test_a_regulariser_is_a_number(problem):
+    a, b, M = problem
+    for wrong in ("1", [1.0, 2.0], None):
+        with pytest.raises(TypeError, match="^reg: .* is not a number"):
+            remblai.sinkhorn(a, b, M, wrong)
+    with pytest.raises(TypeError, match="^reg: 'x' is not a number"):
+        remblai.solve(M, a, b, reg="x")
+    assert remblai.sinkhorn(a, b, M, np.float32(1)).shape == M.shape
 
 
 def test_a_plan_is_shown_in_a_few_lines(problem):

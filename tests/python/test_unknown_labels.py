@@ -97,6 +97,25 @@ def test_labels_that_are_not_known_are_not_scored():
             GroundMetricTransport().fit(Xs=Xs, ys=ys, Xt=Xt, yt=np.full(50, mark))
 
 
+def test_minus_one_and_one_alone_are_scored():
+    assert remblai.evaluate([1, 1, -1], [1, -1, -1]) == (3, 2, 0)
+    assert remblai.evaluate([1.0, 1, -1], [1, np.nan, -1]) == (2, 2, 1)
+    assert remblai.evaluate([1, 1, 0], [1, -1, -1]) == (1, 1, 2)
+
+
+def test_one_class_and_one_point_bring_a_warning():
+    for fit in (
+        lambda: GroundMetricClassifier().fit(Xs, np.zeros(60), Xt=Xt),
+        lambda: remblai.fit(Xs=Xs, ys=np.full(60, 7), Xt=Xt),
+    ):
+        with pytest.warns(UserWarning, match="all source points have the same label"):
+            fit()
+    with pytest.warns(UserWarning, match="^the source has one point"):
+        GroundMetricTransport().fit(Xs=Xs[:1], Xt=Xt)
+    with pytest.warns(UserWarning, match="^the target has one point"):
+        remblai.fit(Xs=Xs, Xt=Xt[:1])
+
+
 def test_no_label_at_all():
     for labels in (np.full(60, -1), np.full(60, np.nan)):
         with pytest.raises(ValueError, match="^y: no label is known"):
