@@ -173,6 +173,9 @@ void describe_model(const std::string& path) {
                        ? fmt::format(" (prior {})", name(model.options.prior))
                        : "",
                    model.metric.dimension(), model.metric.dimension(), model.metric.rank()));
+  if (model.classes && model.classes->geodesic < model.options.geodesic)
+    line("geodesic", fmt::format("{:g} in place of {:g}, for the domains look different",
+                                 model.classes->geodesic, model.options.geodesic));
   line("source",
        fmt::format(
            "{} points of {} coordinates, {}", model.source.size(), model.source.dimension(),

@@ -82,10 +82,11 @@ TEST(Explanation, WhatIsUndecidedIsTheShareOfGuessesThatDependOnIt) {
     const Index place = found.cautious ? 0 : 1;
     const double apart = std::abs(found.discrepancies[place] - found.discrepancies[2 + place]);
     const double margin = 1 / 20.0 + 1 / 40.0;
-    if (apart < 0.25 * margin)
+    if (apart < 0.25 * margin) {
       EXPECT_NEAR(found.undecided, others / 40.0, 1e-12) << seed;
-    else if (apart > 0.5 * margin)
+    } else if (apart > 0.5 * margin) {
       EXPECT_EQ(found.undecided, 0) << seed;
+    }
     open += found.undecided > 0;
   }
   EXPECT_GT(open, 0);

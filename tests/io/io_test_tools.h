@@ -15,7 +15,7 @@
 namespace remblai::io::test {
 
 inline std::string data(const std::string& name) {
-  return std::string(REMBLAI_TEST_DATA) + "/" + name;
+  return std::string(REMBLAI_TEST_DATA "/") + name;
 }
 
 /// P[i, j] = 10 i + j, as tests/data/make_io_fixtures.py has it.

@@ -88,7 +88,9 @@ TEST_F(ClassModelIo, AnswersComeBackBitForBit) {
       EXPECT_EQ(a.cautious, b.cautious);
       EXPECT_EQ(a.undecided, b.undecided);
       EXPECT_EQ(std::isnan(a.geodesic), options.metric != MetricChoice::learned);
-      if (!std::isnan(a.geodesic)) EXPECT_EQ(a.geodesic, b.geodesic);
+      if (!std::isnan(a.geodesic)) {
+        EXPECT_EQ(a.geodesic, b.geodesic);
+      }
       EXPECT_EQ(a.head.missed, b.head.missed);
       save(loaded, path("again.npz"));
       EXPECT_EQ(bytes_of(path("model.npz")), bytes_of(path("again.npz")));
