@@ -222,6 +222,27 @@ def labels(
     return np.ascontiguousarray(given, dtype=np.int64)
 
 
+def target_labels(
+    values: ArrayLike | None,
+    count: int,
+    name: str,
+    source: NDArray[np.int64] | None,
+    *,
+    fitted_with: bool,
+) -> NDArray[np.int64] | None:
+    """Whole numbers, NaN and -1 where one is not known. Where -1 is a class of the `source`, all of
+    them are known, and none is `fitted_with`."""
+    found = labels(values, count, name, unknown=True)
+    if found is None or source is None or set(source.tolist()) != {-1, 1}:
+        return found
+    if fitted_with or np.isnan(np.asarray(on_processor(values), dtype=np.float64)).any():
+        raise ValueError(
+            f"{name}: -1 is a class of ys, beside 1 alone, so that it cannot mark a label that is "
+            "not known; number the classes 0 and 1"
+        )
+    return found
+
+
 def source_labels(values: ArrayLike | None, count: int, name: str) -> NDArray[np.int64] | None:
     """Whole numbers, all of them known."""
     given = labels(values, count, name)

@@ -89,18 +89,19 @@ def fit(
         target = _checks.points(Xt, "Xt")
         _checks.same_features(source, target)
         some = len(source) > 0  # a rank may have none
+        given = _checks.labels(ys, len(source), "ys") if some else None
         return (
             source,
             target,
             {
-                "ys": _checks.labels(ys, len(source), "ys") if some else None,
-                "yt": _checks.labels(yt, len(target), "yt", unknown=True),
+                "ys": given,
+                "yt": _checks.target_labels(yt, len(target), "yt", given, fitted_with=False),
                 "source_weights": (
                     _checks.weights(source_weights, len(source), "source_weights") if some else None
                 ),
                 "target_weights": _checks.weights(target_weights, len(target), "target_weights"),
-                "known_labels": _checks.labels(
-                    known_labels, len(target), "known_labels", unknown=True
+                "known_labels": _checks.target_labels(
+                    known_labels, len(target), "known_labels", given, fitted_with=True
                 ),
             },
         )

@@ -110,14 +110,17 @@ def fit_path(
     _checks.same_features(Xs, Xt)
     further = np.empty((0, Xt.shape[1])) if X_test is None else _checks.points(X_test, "X_test")
     _checks.same_features(Xs, further)
+    labels_of_source = _checks.source_labels(ys, len(Xs), "ys")
     problem = _core.Problem(
         _checks.for_core(Xs),
         _checks.for_core(Xt),
-        _checks.source_labels(ys, len(Xs), "ys"),
+        labels_of_source,
         None,
         _checks.weights(source_weights, len(Xs), "source_weights"),
         _checks.weights(target_weights, len(Xt), "target_weights"),
-        _checks.labels(known_labels, len(Xt), "known_labels", unknown=True),
+        _checks.target_labels(
+            known_labels, len(Xt), "known_labels", labels_of_source, fitted_with=True
+        ),
         [str(name) for name in names],
     )
     options = prepared(keywords)

@@ -231,7 +231,7 @@ def test_control_c_after_the_last_step_keeps_the_model():
 # ---- few points
 
 
-@pytest.mark.filterwarnings("ignore:The reliability is")
+@pytest.mark.filterwarnings("ignore:The reliability is|all source points|the target has one")
 @pytest.mark.parametrize(
     "case", ["one class", "one target", "a class of one", "same points", "constant", "line"]
 )

@@ -103,6 +103,21 @@ def test_minus_one_and_one_alone_are_scored():
     assert remblai.evaluate([1, 1, 0], [1, -1, -1]) == (1, 1, 2)
 
 
+def test_nothing_marks_unknown_labels_beside_minus_one_and_one():
+    signs, truth = np.where(ys > 0, 1, -1), np.where(yt > 0, 1.0, -1.0)
+    whole = remblai.fit(Xs=Xs, ys=signs, Xt=Xt, yt=truth)
+    assert "true labels are known" not in whole.html(), "all are, those of -1 too"
+    some = np.where(np.arange(50) < 5, np.nan, truth)
+    paths = {"method": "class-aware", "lambdas": [0.1]}
+    for fit in (
+        lambda: remblai.fit(Xs=Xs, ys=signs, Xt=Xt, yt=some),
+        lambda: remblai.fit(Xs=Xs, ys=signs, Xt=Xt, known_labels=truth, method="class-aware"),
+        lambda: remblai.fit_path(Xs=Xs, ys=signs, Xt=Xt, known_labels=truth, **paths),
+    ):
+        with pytest.raises(ValueError, match="^(yt|known_labels): -1 is a class of ys"):
+            fit()
+
+
 def test_one_class_and_one_point_bring_a_warning():
     for fit in (
         lambda: GroundMetricClassifier().fit(Xs, np.zeros(60), Xt=Xt),
