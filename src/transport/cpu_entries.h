@@ -57,8 +57,10 @@ class CpuEntries {
   /// The entries of a row, when they are stored.
   const T* row(Index i) const;
 
-  /// Makes the entries of some rows. Any number of threads may do so at a time.
-  void make(Rows rows, RowMatrix<T>& block) const;
+  /// Makes the entries of some rows, of all columns or of some. Any number of threads may do so at
+  /// a time.
+  void make(Rows rows, RowMatrix<T>& block) const { make(rows, {0, cost_->columns()}, block); }
+  void make(Rows rows, Rows columns, RowMatrix<T>& block) const;
 
  private:
   void store(const WorkPlan& plan);
