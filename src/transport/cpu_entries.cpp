@@ -29,7 +29,8 @@ WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int
   const double cached = std::clamp(0x1.8p24 / entry_size / columns, 32.0, 192.0);
   plan.made_rows = static_cast<Index>(cached);
   const double factor = cost.columns() <= most_factored ? sizeof(float) * columns * columns : 0;
-  plan.stored = cost.is_dense() || (2 * entry_size + sizeof(float)) * pairs + factor <= memory;
+  const bool fits = (2 * entry_size + sizeof(float)) * pairs + factor <= memory;
+  plan.stored = cost.is_dense() || cost.shard().all(fits);
   if (plan.stored) return plan;
   // A half for column sums, which floats have twice, and a half for blocks of rows.
   const double sums = columns * (entry_size < sizeof(double) ? 12 : 8);

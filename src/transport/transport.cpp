@@ -128,7 +128,7 @@ void Transport::State::use(GroundCost next) {
                  .remedy = "rescale the points"});
   const linalg::Threads scope(resources.threads);
   cost = std::move(next);
-  if (cost.targets().divided() && shard.any(!kernel->takes_shares(cost))) cost.unite_targets();
+  if (cost.targets().divided() && !kernel->takes_shares(cost)) cost.unite_targets();
   bool too_small = false;
   shard.agree([&] {
     try {
