@@ -95,8 +95,9 @@ class REMBLAI_API Transport {
   /// column a class: the indicator of the class on one side, its cost on the other.
   void set_points(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right);
 
-  /// The costs of points whose memory it takes.
-  void take_points(PointPair points);
+  /// The costs of points whose memory it takes. With `shares` each rank gives its share of the
+  /// target points (`share_of`) in place of all.
+  void take_points(PointPair points, bool shares = false);
 
   /// That memory, or as much of it as is left. Costs and plan are gone; potentials stay.
   PointPair released_points();
@@ -119,8 +120,8 @@ class REMBLAI_API Transport {
   const Vector& source_marginal() const;  ///< row sums of the last plan
   const Vector& target_marginal() const;  ///< column sums of the last plan
 
-  /// G Y for the plan of the last solve. O(m n k).
-  Matrix plan_times(const Matrix& y) const;
+  /// G Y for the plan of the last solve, and `shares` as above. O(m n k).
+  Matrix plan_times(const Matrix& y, bool shares = false) const;
   Matrix transposed_plan_times(const Matrix& y) const;  ///< G' Y
   Matrix plan() const;
 

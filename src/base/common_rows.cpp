@@ -65,48 +65,41 @@ Matrix CommonRows::rows_of(const Matrix& rows, const std::vector<Index>& numbers
   return chosen;
 }
 
-namespace {
-
-Rows share_of_rank(const Comm& comm, Index total, int rank) {
-  return {total * rank / comm.size(), total * (rank + 1) / comm.size()};
-}
-
-}  // namespace
-
 void keep_share(const Comm& comm, Matrix& rows) {
-  const Rows own = share_of_rank(comm, rows.rows(), comm.rank());
-  Matrix share = rows.middleRows(own.begin, own.end - own.begin);
+  const auto [begin, end] = share_of(rows.rows(), comm.rank(), comm.size());
+  Matrix share = rows.middleRows(begin, end - begin);
   rows = std::move(share);
 }
 
-// Some rows of each rank at a time, so that no second copy of all is needed on the way.
-void unite_shares(const Comm& comm, Index total, Matrix& rows) {
-  constexpr Index numbers = Index{1} << 20;  // of all ranks at a time, about
-  const Index d = rows.cols(), most = std::max<Index>(1, numbers / (comm.size() * d));
-  const Index longest = (total + comm.size() - 1) / comm.size();
-  Matrix all(total, d);
-  for (Index begin = 0; begin < longest; begin += most) {
-    std::vector<Rows> parts;
+void visit_shares(const Shard& shares, const Matrix& own,
+                  const std::function<void(Index, const Matrix&)>& body) {
+  if (!shares.divided()) return body(0, own);
+  constexpr Index numbers = Index{1} << 19;  // that cross at a time, about
+  const Index total = shares.total(own.rows()), d = own.cols();
+  const Index most = std::max<Index>(1, numbers / std::max<Index>(1, d));
+  for (Index first = 0; first < total; first += most) {
+    const Index last = std::min(first + most, total);
     std::vector<Index> sizes;
-    for (int rank = 0; rank < comm.size(); ++rank) {
-      const Rows share = share_of_rank(comm, total, rank);
-      const Index first = std::min(share.begin + begin, share.end);
-      parts.push_back({first, std::min(first + most, share.end)});
-      sizes.push_back((parts.back().end - first) * d);
+    Index before = 0;  // rows of the ranks before this one
+    const auto within = [&](Index row) { return std::clamp(row, first, last); };
+    for (const Index rows : shares.rows_of_ranks()) {
+      sizes.push_back((within(before + rows) - within(before)) * d);
+      before += rows;
     }
-    const Index own = sizes[static_cast<std::size_t>(comm.rank())];
+    const Index begin = within(shares.first()) - shares.first();
+    const Index size = sizes[static_cast<std::size_t>(shares.comm()->rank())];
     const Vector sent =
-        own > 0 ? Vector(Eigen::Map<const Vector>(rows.row(begin).data(), own)) : Vector();
-    const Vector received = comm.gather(sent, sizes);
-    Index place = 0;
-    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      if (sizes[rank] > 0)
-        Eigen::Map<Vector>(all.row(parts[rank].begin).data(), sizes[rank]) =
-            received.segment(place, sizes[rank]);
-      place += sizes[rank];
-    }
+        size > 0 ? Vector(Eigen::Map<const Vector>(own.row(begin).data(), size)) : Vector();
+    const Vector received = shares.comm()->gather(sent, sizes);
+    body(first, Eigen::Map<const Matrix>(received.data(), last - first, d));
   }
-  rows = std::move(all);
+}
+
+Matrix united(const Shard& shares, const Matrix& own) {
+  Matrix all(shares.total(own.rows()), own.cols());
+  visit_shares(shares, own,
+               [&](Index first, const Matrix& rows) { all.middleRows(first, rows.rows()) = rows; });
+  return all;
 }
 
 }  // namespace remblai

@@ -45,10 +45,16 @@ struct CommonRows {
   Matrix rows_of(const Matrix& rows, const std::vector<Index>& numbers) const;
 };
 
-/// Of rows that every rank has, each keeps a share, with all ranks together having each row once.
+/// Of rows that every rank has, each keeps its share (`share_of`).
 void keep_share(const Comm& comm, Matrix& rows);
 
-/// The `total` rows that were divided so, again on every rank.
-void unite_shares(const Comm& comm, Index total, Matrix& rows);
+/// Calls body(number of the first, some rows) on every rank, in order, until it had all rows of all
+/// ranks, of which `shares` has divided them: a few MB cross at a time. Which rows come together
+/// does not depend on the number of ranks. In one process the rows come at once.
+void visit_shares(const Shard& shares, const Matrix& own,
+                  const std::function<void(Index first, const Matrix& rows)>& body);
+
+/// All rows of all ranks, on every rank.
+Matrix united(const Shard& shares, const Matrix& own);
 
 }  // namespace remblai

@@ -229,21 +229,23 @@ Matrix multiply(const Matrix& a, const Matrix& b, Op op_a, Op op_b) {
   return c;
 }
 
-void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c) {
+void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c,
+                          Index first_of_b) {
   Engine* engine = engine_for(c.rows(), c.cols(), a.cols());
-  if (engine && engine->multiply({a.row(first).data(), c.rows(), a.cols()},
-                                 operand(b, Op::transpose), alpha, c.data()))
+  if (engine &&
+      engine->multiply({a.row(first).data(), c.rows(), a.cols()},
+                       {b.row(first_of_b).data(), c.cols(), b.cols(), true}, alpha, c.data()))
     return;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
-              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
-              stride(b.cols()), 0, c.data(), stride(c.cols()));
+              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()),
+              b.row(first_of_b).data(), stride(b.cols()), 0, c.data(), stride(c.cols()));
 }
 
 void rows_times_transpose(const FloatMatrix& a, Index first, const FloatMatrix& b, float alpha,
-                          FloatMatrix& c) {
+                          FloatMatrix& c, Index first_of_b) {
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(c.rows()), size(c.cols()),
-              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()), b.data(),
-              stride(b.cols()), 0, c.data(), stride(c.cols()));
+              size(a.cols()), alpha, a.row(first).data(), stride(a.cols()),
+              b.row(first_of_b).data(), stride(b.cols()), 0, c.data(), stride(c.cols()));
 }
 
 Matrix gram(const Matrix& a) {

@@ -63,12 +63,13 @@ enum class Op { none, transpose };
 /// C = alpha op(A) op(B) + beta C. C must already have its size, and may not alias A or B.
 void gemm(Op op_a, const Matrix& a, Op op_b, const Matrix& b, double alpha, double beta, Matrix& c);
 
-/// C = alpha A_some B', where A_some are as many rows of A from `first` on as C has. In double or
-/// float.
-void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c);
+/// C = alpha A_some B_some', where A_some are as many rows of A from `first` on as C has, and
+/// B_some as many of B from `first_of_b` on as C has columns. In double or float.
+void rows_times_transpose(const Matrix& a, Index first, const Matrix& b, double alpha, Matrix& c,
+                          Index first_of_b = 0);
 using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 void rows_times_transpose(const FloatMatrix& a, Index first, const FloatMatrix& b, float alpha,
-                          FloatMatrix& c);
+                          FloatMatrix& c, Index first_of_b = 0);
 
 /// op(A) op(B).
 Matrix multiply(const Matrix& a, const Matrix& b, Op op_a = Op::none, Op op_b = Op::none);

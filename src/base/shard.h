@@ -36,6 +36,7 @@ class Shard {
   Index first() const { return first_; }  ///< number of the first local row among all
   Index total(Index rows) const { return comm_ ? total_ : rows; }
   int ranks_here() const { return comm_ ? comm_->ranks_here() : 1; }
+  const std::vector<Index>& rows_of_ranks() const { return rows_; }  ///< of a divided shard
 
   /// The pieces of the local rows; of a divided shard only.
   Index pieces() const { return static_cast<Index>(pieces_.size()); }

@@ -45,7 +45,8 @@ class Alternation {
     const Space& space = parts_.space;
     if (parts_.classes)
       return second_moment(parts_.classes->moved(), space.z, followed_, space.shard);
-    return second_moment(space.x, space.z, parts_.planner.moments(space.z), space.shard);
+    return second_moment(space.x, space.z, parts_.planner.moments(space.z, space.targets.divided()),
+                         space.shard, space.targets);
   }
   bool report(const Step* record, int passes, double error);
   void go_on_from(const RunState& state);
@@ -200,11 +201,12 @@ bool Alternation::rises(const Step& record) const {
 Step Alternation::plan_step() {
   const Options& options = parts_.options;
   const MetricLearner& learner = parts_.learner;
-  if (keeps_going()) watch_.look(learner.x(), learner.z(), parts_.space.shard);
+  if (keeps_going())
+    watch_.look(learner.x(), learner.z(), parts_.space.shard, parts_.space.targets);
   if (parts_.classes)
     ask_classes();
   else if (learner.learns())
-    parts_.planner.take_points(parts_.learner.released_points());
+    parts_.planner.take_points(parts_.learner.released_points(), parts_.space.targets.divided());
   // Before the last step the plan needs to be only as good as the metric it leads to.
   const bool loose = !last_step() && options.inner == InnerTolerance::adaptive;
   const double tolerance = loose

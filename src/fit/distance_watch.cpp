@@ -29,9 +29,10 @@ Matrix some_rows(const Matrix& points, const Shard& shard) {
 
 }  // namespace
 
-void DistanceWatch::look(const Matrix& x, const Matrix& z, const Shard& shard) {
+void DistanceWatch::look(const Matrix& x, const Matrix& z, const Shard& shard,
+                         const Shard& targets) {
   const Matrix from = some_rows(x, shard);
-  now_ = GroundCost::between_points(from, some_rows(z, {})).block(0, from.rows()).cwiseMax(0);
+  now_ = GroundCost::between_points(from, some_rows(z, targets)).block(0, from.rows()).cwiseMax(0);
   change_ = std::numeric_limits<double>::infinity();
   if (before_.rows() != now_.rows() || before_.cols() != now_.cols()) return;  // none to compare
   const double floor = 1e-6 * before_.mean();

@@ -13,8 +13,8 @@ namespace remblai {
 class DistanceWatch {
  public:
   /// Looks at the embedded points of a step that may yet be taken back.
-  /// `shard` is of the rows of x.
-  void look(const Matrix& x, const Matrix& z, const Shard& shard = {});
+  /// `shard` is of the rows of x, and `targets` of those of z.
+  void look(const Matrix& x, const Matrix& z, const Shard& shard = {}, const Shard& targets = {});
 
   /// Root mean square of the relative changes since the last accepted step; infinity before the
   /// first one was accepted. Pairs in one place have no distance to change.

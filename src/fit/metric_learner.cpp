@@ -58,10 +58,12 @@ void MetricLearner::place_points() {
   if (!placed_ && room_) std::tie(x_, z_) = room_();
   placed_ = true;
   place_source();
-  z_ = space_.shard.by_common_pieces(
-      space_.z, space_.rank(),
-      [&](const Matrix& rows, Matrix room) { return embedded(rows, std::move(room)); },
-      std::move(z_));
+  const auto make = [&](const Matrix& rows, Matrix room) {
+    return embedded(rows, std::move(room));
+  };
+  z_ = space_.targets.divided()
+           ? space_.targets.by_pieces(space_.z, space_.rank(), make, std::move(z_))
+           : space_.shard.by_common_pieces(space_.z, space_.rank(), make, std::move(z_));
 }
 
 void MetricLearner::place_source() {

@@ -66,7 +66,7 @@ class MetricLearner {
   /// Points in the coordinates of the space, so that costs are `unit` times squared distances.
   Matrix embed(const Matrix& coordinates) const;
   const Matrix& x() const { return x_; }  ///< the source points, embedded
-  const Matrix& z() const { return z_; }  ///< the target points
+  const Matrix& z() const { return z_; }  ///< the target points, or those of this rank
 
   /// These points for who takes their memory. Until the next metric x and z are empty.
   PointPair released_points();

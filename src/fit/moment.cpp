@@ -7,8 +7,8 @@
 
 namespace remblai {
 
-Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
-                     const Shard& shard) {
+Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan, const Shard& shard,
+                     const Shard& targets) {
   const Index k = x.cols();
   // One product makes X'diag(r)X - 2 X'GZ. Only its symmetric part belongs to C.
   const auto fill = [&](Rows rows, Eigen::Ref<Matrix> to) {
@@ -24,10 +24,12 @@ Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
     return linalg::multiply(x.middleRows(part.begin, count), rows, linalg::Op::transpose);
   };
   const Matrix half = shard.sum(x.rows(), k, k, product);
-  const Vector roots = plan.columns.cwiseSqrt();
-  Matrix c = linalg::gram_of_made(z.rows(), k, [&](Rows rows, Eigen::Ref<Matrix> to) {
-    const Index count = rows.end - rows.begin;
-    to = roots.segment(rows.begin, count).asDiagonal() * z.middleRows(rows.begin, count);
+  const Vector roots = plan.columns.segment(targets.first(), z.rows()).cwiseSqrt();
+  Matrix c = targets.sum(z.rows(), k, k, [&](Rows part) {
+    return linalg::gram_of_made(part.end - part.begin, k, [&](Rows some, Eigen::Ref<Matrix> to) {
+      const Index first = part.begin + some.begin, count = some.end - some.begin;
+      to = roots.segment(first, count).asDiagonal() * z.middleRows(first, count);
+    });
   });
   c += 0.5 * (half + half.transpose());
   return c;
@@ -51,7 +53,11 @@ double spread_around_mean(const Matrix& points, const Vector& weights, const Sha
 }
 
 PlanMoments first_plan(const Space& space, int seed) {
-  PlanMoments plan{space.p * (space.q.transpose() * space.z), space.p, space.q};
+  const auto times_z = [&](const Vector& weights) -> Eigen::RowVectorXd {
+    return weighted_mean(space.z, weights.segment(space.targets.first(), space.z.rows()),
+                         space.targets);
+  };
+  PlanMoments plan{space.p * times_z(space.q), space.p, space.q};
   if (seed == 0) return plan;
   std::mt19937_64 generator(static_cast<std::uint64_t>(seed));
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -69,7 +75,7 @@ PlanMoments first_plan(const Space& space, int seed) {
   };
   const Vector u = perturbation(space.p, space.shard);
   const Vector v = perturbation(space.q, {});
-  plan.plan_z += u * (v.transpose() * space.z);
+  plan.plan_z += u * times_z(v);
   return plan;
 }
 

@@ -15,9 +15,9 @@ struct PlanMoments {
 /// C = X'diag(r)X + Z'diag(s)Z - (X'GZ + its transpose), with r and s the sums of rows and columns.
 /// These are the sums that the plan really has, so C is positive semidefinite up to rounding even
 /// when the plan is not tight or a side is relaxed. For a rank k: k x k, O((m + n) k^2). `shard` is
-/// of the rows of x.
+/// of the rows of x, and `targets` of those of z.
 Matrix second_moment(const Matrix& x, const Matrix& z, const PlanMoments& plan,
-                     const Shard& shard = {});
+                     const Shard& shard = {}, const Shard& targets = {});
 
 /// sum_i w_i x_i over the rows of all processes.
 Vector weighted_mean(const Matrix& points, const Vector& weights, const Shard& shard);

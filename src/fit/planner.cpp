@@ -15,7 +15,9 @@ class EntropicPlanner final : public Planner {
       : transport_(p, q, resources) {}
 
   void prepare(const PlanOptions& options) override { options_ = options; }
-  void take_points(PointPair points) override { transport_.take_points(std::move(points)); }
+  void take_points(PointPair points, bool shares) override {
+    transport_.take_points(std::move(points), shares);
+  }
   PointPair released_points() override { return transport_.released_points(); }
   void set_classes(const Matrix& x, const Matrix& z, const Matrix& left, const Matrix& right,
                    const Vector& p) override {
@@ -36,8 +38,9 @@ class EntropicPlanner final : public Planner {
     return transport_.solve(options_.lambda, options);
   }
 
-  PlanMoments moments(const Matrix& y) const override {
-    return {transport_.plan_times(y), transport_.source_marginal(), transport_.target_marginal()};
+  PlanMoments moments(const Matrix& y, bool shares) const override {
+    return {transport_.plan_times(y, shares), transport_.source_marginal(),
+            transport_.target_marginal()};
   }
   Matrix transposed_times(const Matrix& y) const override {
     return transport_.transposed_plan_times(y);
@@ -61,7 +64,7 @@ class ExactPlanner final : public Planner {
   void prepare(const PlanOptions&) override {
     require_exact_memory(p_.size(), q_.size(), resources_);
   }
-  void take_points(PointPair points) override {
+  void take_points(PointPair points, bool) override {  // one process has all
     cost_ = GroundCost::between_points(std::move(points));
   }
   PointPair released_points() override { return std::move(cost_).factors(); }
@@ -75,7 +78,7 @@ class ExactPlanner final : public Planner {
 
   TransportResult solve(double, const KeepGoing&, const Snapshot&) override {
     exact_ = exact_transport(cost_.block(0, cost_.rows()), p_, q_);
-    const PlanMoments sums = moments(Matrix::Zero(q_.size(), 0));
+    const PlanMoments sums = moments(Matrix::Zero(q_.size(), 0), false);
     TransportResult result;
     result.cost = exact_.cost;
     for (const Mass& mass : exact_.masses) result.entropy -= mass.amount * std::log(mass.amount);
@@ -88,7 +91,7 @@ class ExactPlanner final : public Planner {
     return result;
   }
 
-  PlanMoments moments(const Matrix& y) const override {
+  PlanMoments moments(const Matrix& y, bool) const override {
     PlanMoments plan{Matrix::Zero(p_.size(), y.cols()), Vector::Zero(p_.size()),
                      Vector::Zero(q_.size())};
     for (const Mass& mass : exact_.masses) {

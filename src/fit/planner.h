@@ -31,8 +31,9 @@ class Planner {
   /// The problem for the next plans. Potentials of the last plan are kept as a start.
   virtual void prepare(const PlanOptions& options) = 0;
 
-  /// The costs for the next plan: squared distances between the rows, whose memory they take.
-  virtual void take_points(PointPair points) = 0;
+  /// The costs for the next plan: squared distances between the rows, whose memory they take. With
+  /// `shares` each rank gives its share of the target points in place of all.
+  virtual void take_points(PointPair points, bool shares) = 0;
 
   /// That memory, or a part of it, from costs that are not needed any more. There is no plan until
   /// the next points, but potentials are.
@@ -50,7 +51,8 @@ class Planner {
                                 const Snapshot& snapshot) = 0;
 
   // The last plan G.
-  virtual PlanMoments moments(const Matrix& y) const = 0;      ///< G Y and the marginals
+  /// G Y and the marginals.
+  virtual PlanMoments moments(const Matrix& y, bool shares = false) const = 0;
   virtual Matrix transposed_times(const Matrix& y) const = 0;  ///< G' Y
   virtual Matrix plan() const = 0;                             ///< m x n
   virtual const Vector& f() const = 0;

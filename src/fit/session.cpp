@@ -98,7 +98,6 @@ Session::Session(Problem problem, const Options& options, Span span)
   });
   shared_.target = {preprocess(problem.target.points, Role::target),
                     std::move(problem.target.labels), q};
-  targets_ = shared_.target.size();
   space_ = std::make_unique<Space>(make_space(shared_.source, shared_.target, span, all_));
 }
 
@@ -128,14 +127,14 @@ void Session::use_metric(const Options& options) {
   first_g_.resize(0);
   const bool learned = options.metric == MetricChoice::learned;
   learner_.emplace(*space_, options,
-                   classes_ ? classes_->first_moment()
-                   : learned
-                       ? second_moment(space_->x, space_->z, first_plan(*space_, 0), space_->shard)
-                       : Matrix());
+                   classes_  ? classes_->first_moment()
+                   : learned ? second_moment(space_->x, space_->z, first_plan(*space_, 0),
+                                             space_->shard, space_->targets)
+                             : Matrix());
   metric_options_ = options;
   ++metric_version_;
   const double cost = spread_around_mean(learner_->x(), space_->p, space_->shard) +
-                      spread_around_mean(learner_->z(), space_->q, {});
+                      spread_around_mean(learner_->z(), space_->own_q(), space_->targets);
   mean_cost_ = cost > 0 ? cost : 1;  // 0: each cloud is one point
 }
 
@@ -163,7 +162,8 @@ void Session::use_planner(const Options& options) {
   const bool fresh = planner_ != planner.get();
   planner_ = nullptr;
   planner->prepare(plan);
-  if (fresh && !learner_->learns() && !classes_) planner->take_points(learner_->released_points());
+  if (fresh && !learner_->learns() && !classes_)
+    planner->take_points(learner_->released_points(), space_->targets.divided());
   planner_ = planner.get();
   // The points of one metric after another are in the same memory. The class-aware method needs
   // them beside those of the costs.
@@ -177,7 +177,8 @@ Matrix Session::first_moment(const Options& options, const Model* start, Vector&
   const Space& space = *space_;
   const auto of_seed = [&]() -> Matrix {
     if (options.seed == 0 || classes_ || !learner_->learns()) return learner_->first_moment();
-    return second_moment(space.x, space.z, first_plan(space, options.seed), space.shard);
+    return second_moment(space.x, space.z, first_plan(space, options.seed), space.shard,
+                         space.targets);
   };
   if (!start) return of_seed();
   if (all_.any(!same_points(start->source, shared_.source) ||
@@ -224,6 +225,15 @@ void Session::fit(const Options& asked, const Run& run) {
   use_space(options);
   if (options.method == Method::class_aware)
     classes_.emplace(*space_, shared_.source.labels, known_labels_, options_);
+  std::string run_of;  // whose state a checkpoint is
+  if (!run.checkpoint.path.empty())
+    run_of = fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
+                         options, run.start);
+  // A model to start from is compared with all points. The class-aware method measures distances
+  // between all target points and any others.
+  target_divided_ = run.only && all_.divided() && !run.start;
+  if (target_divided_) keep_share(*all_.comm(), shared_.target.points);
+  if (target_divided_ && !classes_) space_->divide_targets();
   use_metric(options);
   use_planner(options);
   Vector g;
@@ -236,9 +246,7 @@ void Session::fit(const Options& asked, const Run& run) {
   std::optional<CheckpointFile> file;
   std::optional<RunState> resumed;
   if (!run.checkpoint.path.empty()) {
-    file.emplace(run.checkpoint,
-                 fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
-                             options, run.start));
+    file.emplace(run.checkpoint, run_of);
     all_.agree([&] {
       resumed = file->load();
       if (resumed && !fits(*resumed))
@@ -274,8 +282,6 @@ void Session::fit(const Options& asked, const Run& run) {
     classes_->move_points_of(*learner_);
   }
   if (learner_->learns()) ++metric_version_;
-  target_divided_ = run.only && all_.divided();
-  if (target_divided_) keep_share(*all_.comm(), shared_.target.points);
   has_fit_ = true;
   // The residuals judge a fixed point, which a given number of steps does not look for.
   const Diagnostics diagnostics = classes_ ? Diagnostics::brief : run.diagnostics;
@@ -334,7 +340,8 @@ Model Session::released_model() {
   learner_->forget_points();
   space_->x.resize(0, 0);
   space_->z.resize(0, 0);
-  if (target_divided_) unite_shares(*all_.comm(), targets_, shared_.target.points);
+  Matrix& targets = shared_.target.points;
+  if (target_divided_) targets = united(all_.with_rows(targets.rows()), targets);
   return completed(std::move(shared_), std::move(left));
 }
 

@@ -70,8 +70,7 @@ class Session {
   bool fits(const RunState& state) const;
 
   Shard all_;                    // of the source points, those of weight zero included
-  Index targets_ = 0;            // how many there are, wherever they are
-  bool target_divided_ = false;  // each rank has a share of their points
+  bool target_divided_ = false;  // each rank has a share of the target points
   Model shared_;                 // what every model of the session has in common
   Labels known_labels_;          // of target points, to fit with; or empty
   Span span_;

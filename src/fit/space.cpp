@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/common_rows.h"
 #include "base/linalg.h"
 
 namespace remblai {
@@ -183,6 +184,12 @@ Span span_of(const Options& options) {
       break;
   }
   return Span::everything;
+}
+
+void Space::divide_targets() {
+  if (!shard.divided()) return;
+  keep_share(*shard.comm(), z);
+  targets = shard.with_rows(z.rows());
 }
 
 Space make_space(const Domain& source, const Domain& target, Span span, const Shard& shard) {

@@ -20,10 +20,15 @@ Span span_of(const Options& options);
 
 struct Space {
   Shard shard;                                  ///< of the source rows
+  Shard targets;                                ///< of the rows of z, where they are divided
   std::vector<Index> source_rows, target_rows;  ///< points of positive weight
   Vector p, q;                                  ///< their weights
   Frame frame;
-  Matrix x, z;  ///< their coordinates, m x r and n x r
+  Matrix x, z;  ///< their coordinates, m x r and n x r, or a share of these
+
+  /// Of ranks that all have z each keeps a share. Without ranks nothing changes.
+  void divide_targets();
+  Vector own_q() const { return q.segment(targets.first(), z.rows()); }  ///< of the rows of z
 
   Index dimension() const { return frame.dimension(); }
   Index rank() const { return frame.rank(); }

@@ -55,11 +55,12 @@ Matrix gram_from_zero(const Space& space) {
   const auto gram = [&](const Matrix& points) {
     return linalg::gram(points.rowwise() + shift.transpose());
   };
-  Matrix sum = space.shard.sum(space.x.rows(), space.rank(), space.rank(), [&](Rows rows) {
-    return gram(space.x.middleRows(rows.begin, rows.end - rows.begin));
-  });
-  sum += gram(space.z);
-  return sum;
+  const auto sum = [&](const Shard& shard, const Matrix& points) {
+    return shard.sum(points.rows(), space.rank(), space.rank(), [&](Rows rows) {
+      return gram(points.middleRows(rows.begin, rows.end - rows.begin));
+    });
+  };
+  return sum(space.shard, space.x) + sum(space.targets, space.z);
 }
 
 // W = X'X + Z'Z, or its inverse, with a ridge relative to the mean eigenvalue. Outside the span of
@@ -121,7 +122,8 @@ Matrix covariance(const Matrix& points, const Vector& weights, const Shard& shar
 }  // namespace
 
 SpanMatrix spread_matrix(const Space& space, double ridge) {
-  Matrix s = 0.5 * (covariance(space.x, space.p, space.shard) + covariance(space.z, space.q, {}));
+  Matrix s = 0.5 * (covariance(space.x, space.p, space.shard) +
+                    covariance(space.z, space.own_q(), space.targets));
   const double trace = s.trace();
   // Coordinates are of size 1: less than this is the rounding of two clouds that are one point
   // each.

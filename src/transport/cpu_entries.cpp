@@ -5,6 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/common_rows.h"
 #include "base/linalg.h"
 
 namespace remblai {
@@ -28,7 +29,8 @@ WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int
   const double cached = std::clamp(0x1.8p24 / entry_size / columns, 32.0, 192.0);
   plan.made_rows = static_cast<Index>(cached);
   const double factor = cost.columns() <= most_factored ? sizeof(float) * columns * columns : 0;
-  plan.stored = cost.is_dense() || (2 * entry_size + sizeof(float)) * pairs + factor <= memory;
+  const bool fits = (2 * entry_size + sizeof(float)) * pairs + factor <= memory;
+  plan.stored = cost.is_dense() || cost.shard().all(fits);
   if (plan.stored) return plan;
   // A half for column sums, which floats have twice, and a half for blocks of rows.
   const double sums = columns * (entry_size < sizeof(double) ? 12 : 8);
@@ -104,10 +106,13 @@ template <class T>
 void CpuEntries<T>::keep_factors() {
   if constexpr (!std::is_same_v<T, double>) {
     const double u_size = linalg::power_of_two_above(linalg::longest_row(cost_->u()));
-    const double v_size = linalg::power_of_two_above(linalg::longest_row(cost_->v()));
+    const double v_size = linalg::power_of_two_above(cost_->longest_v());
     unit_ = u_size * v_size;
     u_ = (cost_->u() / u_size).template cast<T>();
-    v_ = (cost_->v() / v_size).template cast<T>();
+    v_.resize(cost_->columns(), cost_->v().cols());
+    visit_shares(cost_->targets(), cost_->v(), [&](Index first, const Matrix& rows) {
+      v_.middleRows(first, rows.rows()) = (rows / v_size).template cast<T>();
+    });
   }
 }
 
@@ -143,12 +148,12 @@ const T* CpuEntries<T>::row(Index i) const {
 }
 
 template <class T>
-void CpuEntries<T>::make(Rows rows, RowMatrix<T>& block) const {
-  block.resize(rows.end - rows.begin, cost_->columns());
+void CpuEntries<T>::make(Rows rows, Rows columns, RowMatrix<T>& block) const {
+  block.resize(rows.end - rows.begin, columns.end - columns.begin);
   if constexpr (std::is_same_v<T, double>)
-    linalg::rows_times_transpose(cost_->u(), rows.begin, cost_->v(), -2, block);
+    linalg::rows_times_transpose(cost_->u(), rows.begin, cost_->v(), -2, block, columns.begin);
   else
-    linalg::rows_times_transpose(u_, rows.begin, v_, T(-2), block);
+    linalg::rows_times_transpose(u_, rows.begin, v_, T(-2), block, columns.begin);
 }
 
 template class CpuEntries<double>;

@@ -23,7 +23,8 @@ struct WorkPlan {
 /// fit; else the blocks of all threads and the column sums of all pieces have to, but for one row a
 /// thread and one piece, which there always are. Neither the number of pieces nor the size of a
 /// block depends on the number of threads, so that sums do not either; where rows are divided among
-/// processes, nor on the number of these, but for too little memory. Dense costs are always stored.
+/// processes, nor on the number of these, but for too little memory. All of these store entries or
+/// none does: what they ask each other depends on it. Dense costs are always stored.
 WorkPlan plan_work(const GroundCost& cost, double entry_size, double memory, int threads,
                    Index most_factored);
 
@@ -57,8 +58,10 @@ class CpuEntries {
   /// The entries of a row, when they are stored.
   const T* row(Index i) const;
 
-  /// Makes the entries of some rows. Any number of threads may do so at a time.
-  void make(Rows rows, RowMatrix<T>& block) const;
+  /// Makes the entries of some rows, of all columns or of some. Any number of threads may do so at
+  /// a time.
+  void make(Rows rows, RowMatrix<T>& block) const { make(rows, {0, cost_->columns()}, block); }
+  void make(Rows rows, Rows columns, RowMatrix<T>& block) const;
 
  private:
   void store(const WorkPlan& plan);

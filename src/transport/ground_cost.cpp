@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/common_rows.h"
 #include "base/linalg.h"
 
 namespace remblai {
@@ -70,40 +71,52 @@ GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard sh
 GroundCost GroundCost::between_points(const Matrix& x, const Matrix& z, Shard shard,
                                       GroundCost room) {
   const Eigen::RowVectorXd mean = mean_of(x, shard);
-  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard), room);
+  return measured_from(x, z, mean, mean_of(z, {}), std::move(shard), {}, room);
 }
 
-GroundCost GroundCost::between_points(PointPair points, Shard shard) {
+GroundCost GroundCost::between_points(PointPair points, Shard shard, Shard targets) {
   GroundCost room;
   std::tie(room.u_, room.v_) = std::move(points);
-  const Eigen::RowVectorXd mean = mean_of(room.u_, shard);
-  return measured_from(room.u_, room.v_, mean, mean_of(room.v_, {}), std::move(shard), room);
+  const Eigen::RowVectorXd mean = mean_of(room.u_, shard), z_mean = mean_of(room.v_, targets);
+  return measured_from(room.u_, room.v_, mean, z_mean, std::move(shard), std::move(targets), room);
 }
 
 GroundCost GroundCost::to_anchors(const Matrix& x, const Matrix& z) {
   const Eigen::RowVectorXd mean = mean_of(z, {});
   GroundCost room;
-  return measured_from(x, z, mean, mean, {}, room);
+  return measured_from(x, z, mean, mean, {}, {}, room);
 }
 
 GroundCost GroundCost::measured_from(const Matrix& x, const Matrix& z,
                                      const Eigen::RowVectorXd& x_mean,
-                                     const Eigen::RowVectorXd& z_mean, Shard shard,
+                                     const Eigen::RowVectorXd& z_mean, Shard shard, Shard targets,
                                      GroundCost& room) {
-  assert(x.cols() == z.cols() && shard.total(x.rows()) > 0 && z.rows() > 0);
+  assert(x.cols() == z.cols() && shard.total(x.rows()) > 0 && targets.total(z.rows()) > 0);
   GroundCost cost;
   cost.shard_ = std::move(shard);
+  cost.targets_ = std::move(targets);
   const Eigen::RowVectorXd apart = x_mean - z_mean;
   Side left = one_side(x, x_mean, apart, room.u_);
   Side right = one_side(z, z_mean, -apart, room.v_);
-  cost.range_ = std::pow(cost.shard_.maximum(left.longest) + right.longest, 2);
+  cost.range_ =
+      std::pow(cost.shard_.maximum(left.longest) + cost.targets_.maximum(right.longest), 2);
   cost.u_ = std::move(room.u_);
   cost.v_ = std::move(room.v_);
   cost.alpha_ = std::move(left.squares);
-  cost.beta_ = right.squares.array() - apart.squaredNorm();
+  cost.beta_ = cost.targets_.everywhere(right.squares).array() - apart.squaredNorm();
   if (cost.shard_.any(!std::isfinite(cost.alpha_.sum() + cost.beta_.sum())))
     cost.range_ = std::numeric_limits<double>::infinity();
   return cost;
+}
+
+double GroundCost::longest_v() const {
+  return targets_.maximum(linalg::longest_row(v_));
+}
+
+void GroundCost::unite_targets() {
+  if (!targets_.divided()) return;
+  v_ = united(targets_, v_);
+  targets_ = {};
 }
 
 void GroundCost::drop_factors() {

@@ -26,8 +26,9 @@ class GroundCost {
   /// The same in the memory of a cost that is not needed any more, where it fits.
   static GroundCost between_points(const Matrix& x, const Matrix& z, Shard shard, GroundCost room);
 
-  /// The same of points whose memory it takes.
-  static GroundCost between_points(PointPair points, Shard shard = {});
+  /// The same of points whose memory it takes. Ranks may have a share of z each, as `targets` has
+  /// divided them: then alpha, beta and range are there, but v has the rows of this rank alone.
+  static GroundCost between_points(PointPair points, Shard shard = {}, Shard targets = {});
 
   /// The same for rows of x that have nothing to do with each other: they are measured from the
   /// mean of z, so that one far point costs the others no digits.
@@ -52,9 +53,12 @@ class GroundCost {
   const Matrix& matrix() const { return matrix_; }  ///< c - alpha - beta; dense costs only
   /// In place of that; null where the costs are not on a GPU.
   const MatrixOnGpu* on_gpu() const { return on_gpu_ ? &*on_gpu_ : nullptr; }
-  double largest() const { return largest_; }  ///< absolute cost; dense costs only
-  const Matrix& u() const { return u_; }       ///< m x k; factored costs only
-  const Matrix& v() const { return v_; }       ///< n x k
+  double largest() const { return largest_; }        ///< absolute cost; dense costs only
+  const Matrix& u() const { return u_; }             ///< m x k; factored costs only
+  const Matrix& v() const { return v_; }             ///< n x k, or a share
+  const Shard& targets() const { return targets_; }  ///< of the rows of v
+  double longest_v() const;                          ///< the length of the longest row on all ranks
+  void unite_targets();                              ///< all of v on every rank
   /// These give up their memory. There are no costs any more.
   PointPair factors() && { return {std::move(u_), std::move(v_)}; }
 
@@ -87,12 +91,13 @@ class GroundCost {
  private:
   static GroundCost measured_from(const Matrix& x, const Matrix& z,
                                   const Eigen::RowVectorXd& x_mean,
-                                  const Eigen::RowVectorXd& z_mean, Shard shard, GroundCost& room);
+                                  const Eigen::RowVectorXd& z_mean, Shard shard, Shard targets,
+                                  GroundCost& room);
   void measure_dense();
   void set_extremes(double smallest, double largest);
 
   bool dense_ = false;
-  Shard shard_;
+  Shard shard_, targets_;
   Matrix matrix_, u_, v_;
   std::optional<MatrixOnGpu> on_gpu_;
   Vector alpha_, beta_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/common_rows.h"
 #include "remblai/error.h"
 #include "transport/cuda/kernel_cuda.h"
 #include "transport/engine.h"
@@ -12,6 +13,10 @@
 #include "transport/kernel_ranks.h"
 
 namespace remblai {
+
+Matrix Kernel::times_shares(const Matrix& y, const Shard& shares) const {
+  return times(united(shares, y));
+}
 
 RowRule RowRule::weigh(const Vector& weights) {
   RowRule rule;

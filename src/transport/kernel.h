@@ -79,7 +79,11 @@ class Kernel {
   virtual Vector times(const Vector& x) const = 0;            ///< K x
   virtual Vector transpose_times(const Vector& y) const = 0;  ///< K' y
   virtual Matrix times(const Matrix& y) const = 0;            ///< K Y
-  virtual Matrix matrix() const = 0;                          ///< K itself, m x n
+
+  /// The same for a Y of which each rank has some rows.
+  virtual Matrix times_shares(const Matrix& y, const Shard& shares) const;
+
+  virtual Matrix matrix() const = 0;  ///< K itself, m x n
 
   /// K in the memory of a GPU; without data where the kernel is elsewhere.
   virtual MatrixOnGpu matrix_on_gpu() const { return {}; }
@@ -91,6 +95,9 @@ class Kernel {
   /// Whether it made factors of its own of those of a factored cost, which need not be there any
   /// more after `use`.
   virtual bool has_factors() const { return false; }
+
+  /// Whether `use` takes such costs with a share of v on each rank.
+  virtual bool takes_shares(const GroundCost& /*cost*/) { return false; }
 
   /// sum_ij y_i c_ij x_j, with the costs themselves and not K.
   virtual double between(const Vector& y, const Vector& x) const = 0;

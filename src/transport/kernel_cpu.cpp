@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/common_rows.h"
 #include "base/linalg.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -47,6 +48,8 @@ class CpuKernel final : public Kernel {
   Vector times(const Vector& x) const override;
   Vector transpose_times(const Vector& y) const override;
   Matrix times(const Matrix& y) const override;
+  Matrix times_shares(const Matrix& y, const Shard& shares) const override;
+  bool takes_shares(const GroundCost& cost) override { return !is_double && !plan_of(cost).stored; }
   Matrix matrix() const override;
   bool has_factors() const override { return entries_.has_factors(); }
   double between(const Vector& y, const Vector& x) const override { return entries_.between(y, x); }
@@ -73,7 +76,8 @@ class CpuKernel final : public Kernel {
   template <class Body>
   void for_rows(Body&& body) const;
   template <class Body>
-  void for_made_parts(Rows rows, Body&& body) const;
+  void for_made_parts(Rows rows, Index most, Body&& body) const;
+  void add_product(Rows columns, const Matrix& y, Matrix& product) const;
   template <class Body>
   void sweep(Body&& body) const;
   template <class Body>
@@ -81,6 +85,7 @@ class CpuKernel final : public Kernel {
   ColumnSums<T>& fresh_sums() const;
   Vector total(ColumnSums<T>& sums) const;
   Rows rows_of(Index piece) const;
+  WorkPlan plan_of(const GroundCost& cost);
 
   // A block of rows for one thread, kept from pass to pass.
   class Block {
@@ -122,11 +127,16 @@ class CpuKernel final : public Kernel {
 };
 
 template <class T>
-void CpuKernel<T>::use(const GroundCost& cost) {
+WorkPlan CpuKernel<T>::plan_of(const GroundCost& cost) {
   if (memory_ == 0) memory_ = resources_.memory_bytes();
   if (memory_ == 0) memory_ = available_memory() / 2 / cost.shard().ranks_here();
+  return plan_work(cost, sizeof(T), memory_, resources_.threads, largest_factored);
+}
+
+template <class T>
+void CpuKernel<T>::use(const GroundCost& cost) {
   cost_ = &cost;
-  plan_ = plan_work(cost, sizeof(T), memory_, resources_.threads, largest_factored);
+  plan_ = plan_of(cost);
   if (plan_.stored) {
     blocks_.clear();
     kernel_.resize(m(), n());
@@ -186,12 +196,12 @@ void CpuKernel<T>::for_rows(Body&& body) const {
   run_pieces(plan_.pieces, plan_.threads, [&](Index k) { body(k, rows_of(k)); });
 }
 
-// body(part) for the rows that are made at a time. The thread that made the call asks whether to go
-// on, and all of them stop.
+// body(part) for `most` rows at a time, or as many as there are. The thread that made the call asks
+// whether to go on, and all of them stop.
 template <class T>
 template <class Body>
-void CpuKernel<T>::for_made_parts(Rows rows, Body&& body) const {
-  for_parts(rows, plan_.made_rows, [&](Rows part) {
+void CpuKernel<T>::for_made_parts(Rows rows, Index most, Body&& body) const {
+  for_parts(rows, most, [&](Rows part) {
     if (std::this_thread::get_id() == caller_ && !goes_on()) stops_ = true;
     if (stops_) throw Interrupted();
     body(part);
@@ -206,7 +216,7 @@ void CpuKernel<T>::sweep(Body&& body) const {
   for_rows([&](Index piece, Rows rows) {
     if (plan_.stored) return body(piece, rows, kernel_.row(rows.begin).data());
     Block block(*this);
-    for_made_parts(rows, [&](Rows part) {
+    for_made_parts(rows, plan_.made_rows, [&](Rows part) {
       entries_.make(part, block.rows);
       for (Index i = part.begin; i < part.end; ++i) {
         T* row = block.rows.row(i - part.begin).data();
@@ -231,7 +241,7 @@ void CpuKernel<T>::sweep_costs(Body&& body) {
     }
     Block block(*this);
     Column row(n());
-    for_made_parts(rows, [&](Rows part) {
+    for_made_parts(rows, plan_.made_rows, [&](Rows part) {
       entries_.make(part, block.rows);
       for (Index i = part.begin; i < part.end; ++i)
         body(piece, i, block.rows.row(i - part.begin).data(), row.data());
@@ -332,23 +342,58 @@ Vector CpuKernel<T>::squares_transpose_times(const Vector& w) const {
 
 template <class T>
 Matrix CpuKernel<T>::times(const Matrix& y) const {
+  if constexpr (is_double) {
+    if (plan_.stored && !plan_.by_shard) {
+      ++counts_.products;
+      return linalg::multiply(kernel_, y);
+    }
+  }
+  return times_shares(y, {});
+}
+
+// Some columns of a few rows at a time, so that neither a row that is made nor Y is there as a
+// whole.
+template <class T>
+Matrix CpuKernel<T>::times_shares(const Matrix& y, const Shard& shares) const {
+  constexpr Index most = 4096;
   ++counts_.products;
-  if constexpr (is_double)
-    if (plan_.stored && !plan_.by_shard) return linalg::multiply(kernel_, y);
-  if (!plan_.stored) sums_.clear();  // the rows below need as much
-  Matrix product(m(), y.cols());
-  const linalg::Threads alone(1);  // every thread of the team makes its own products
-  const bool as_made = !plan_.stored || plan_.by_shard;
-  // Floats become doubles for it: a few rows at a time, which are as large as the rows themselves.
-  const Index most = as_made && is_double ? std::max<Index>(plan_.made_rows, 32) : 32;
-  sweep([&](Index, Rows rows, const T* k) {
-    for_parts(rows, most, [&](Rows part) {
-      const Index count = part.end - part.begin;
-      const Eigen::Map<const RowMatrix<T>> block(k + (part.begin - rows.begin) * n(), count, n());
-      product.middleRows(part.begin, count) = linalg::multiply(block.template cast<double>(), y);
+  if (!plan_.stored) {  // what comes next takes memory too
+    sums_.clear();
+    blocks_.clear();
+  }
+  const linalg::Threads alone(1);
+  Matrix product = Matrix::Zero(m(), y.cols());
+  visit_shares(shares, y, [&](Index first, const Matrix& rows) {
+    for_parts({0, rows.rows()}, most, [&](Rows some) {
+      add_product({first + some.begin, first + some.end},
+                  rows.middleRows(some.begin, some.end - some.begin), product);
     });
   });
   return product;
+}
+
+// Adds to the product what these columns of K and their rows of Y have in it.
+template <class T>
+void CpuKernel<T>::add_product(Rows columns, const Matrix& y, Matrix& product) const {
+  constexpr Index most = 192;  // whether stored or made, for any number of threads and ranks
+  const Index width = columns.end - columns.begin;
+  for_rows([&](Index, Rows rows) {
+    RowMatrix<T> made;
+    Matrix block;
+    for_made_parts(rows, most, [&](Rows part) {
+      const Index count = part.end - part.begin;
+      if (plan_.stored) {
+        block = kernel_.block(part.begin, columns.begin, count, width).template cast<double>();
+      } else {
+        entries_.make(part, columns, made);
+        for (Index i = 0; i < count; ++i)
+          loops_.exp2_row(made.row(i).data(), column_shift_.data() + columns.begin, scale_,
+                          row_shift_[part.begin + i], made.row(i).data(), width);
+        block = made.template cast<double>();
+      }
+      product.middleRows(part.begin, count) += linalg::multiply(block, y);
+    });
+  });
 }
 
 template <class T>

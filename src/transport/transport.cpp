@@ -59,8 +59,9 @@ void require_weights(const Vector& weights, Precision precision, const Shard& sh
 }
 
 // Points that costs can be made of.
-void require_points(const Matrix& x, const Matrix& z, const Shard& shard) {
-  if (x.cols() != z.cols() || shard.total(x.rows()) == 0 || z.rows() == 0)
+void require_points(const Matrix& x, const Matrix& z, const Shard& shard,
+                    const Shard& targets = {}) {
+  if (x.cols() != z.cols() || shard.total(x.rows()) == 0 || targets.total(z.rows()) == 0)
     throw Error(
         {.field = "points",
          .value = fmt::format("{} x {} and {} x {}", x.rows(), x.cols(), z.rows(), z.cols()),
@@ -83,6 +84,9 @@ struct REMBLAI_LOCAL Transport::State {
   Vector start;  // potentials g for the next solve; empty: those of the last
   Kernel::Sums sums;
 
+  Shard targets(const Matrix& rows, bool shares) const {
+    return shares ? shard.with_rows(rows.rows()) : Shard();
+  }
   void use(GroundCost next);
   GroundCost released() {  // the cost at hand, which is not needed any more
     has_plan = has_cost = false;
@@ -126,6 +130,7 @@ void Transport::State::use(GroundCost next) {
                  .remedy = "rescale the points"});
   const linalg::Threads scope(resources.threads);
   cost = std::move(next);
+  if (cost.targets().divided() && !kernel->takes_shares(cost)) cost.unite_targets();
   bool too_small = false;
   shard.agree([&] {
     try {
@@ -160,10 +165,11 @@ void Transport::set_points(const Matrix& x, const Matrix& z) {
   state_->use(GroundCost::between_points(x, z, state_->shard, state_->released()));
 }
 
-void Transport::take_points(PointPair points) {
-  state_->shard.agree([&] { require_points(points.first, points.second, state_->shard); });
+void Transport::take_points(PointPair points, bool shares) {
+  const Shard targets = state_->targets(points.second, shares);
+  state_->shard.agree([&] { require_points(points.first, points.second, state_->shard, targets); });
   state_->released();
-  state_->use(GroundCost::between_points(std::move(points), state_->shard));
+  state_->use(GroundCost::between_points(std::move(points), state_->shard, targets));
 }
 
 PointPair Transport::released_points() {
@@ -282,11 +288,12 @@ const Vector& Transport::target_marginal() const {
   return state_->sums.columns;
 }
 
-Matrix Transport::plan_times(const Matrix& y) const {
+Matrix Transport::plan_times(const Matrix& y, bool shares) const {
   if (!state_->has_plan)
     throw Error(Message{.field = "plan", .problem = "there is none before solve"});
   const linalg::Threads scope(state_->resources.threads);
-  return state_->kernel->times(y);
+  const Shard targets = state_->targets(y, shares);
+  return targets.divided() ? state_->kernel->times_shares(y, targets) : state_->kernel->times(y);
 }
 
 Matrix Transport::transposed_plan_times(const Matrix& y) const {

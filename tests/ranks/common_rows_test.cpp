@@ -58,6 +58,31 @@ TEST(CommonRows, EveryRowIsVisitedOnceAndTheLastOnesKnowWhichAreCommon) {
   });
 }
 
+TEST(CommonRows, SharesComeAroundInOrderAndAreUnitedAgain) {
+  // The last of these cross in many parts, and some ranks have no part of one.
+  for (const auto& [rows, columns] : {std::pair<Index, Index>{1, 4}, {203, 3}, {203, 20000}}) {
+    const Matrix all = normal_points(rows, columns, 3);
+    std::vector<Index> cuts;
+    for (const int ranks : {1, 2, 3, 5})
+      run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+        Matrix own = all;
+        keep_share(*comm, own);
+        const Shard shares(comm, own.rows());
+        EXPECT_EQ(shares.total(own.rows()), all.rows());
+        std::vector<Index> found;
+        visit_shares(shares, own, [&](Index first, const Matrix& some) {
+          EXPECT_EQ(some, all.middleRows(first, some.rows()));
+          found.push_back(first + some.rows());
+        });
+        EXPECT_EQ(united(shares, own), all);
+        EXPECT_EQ(found.back(), all.rows());
+        if (comm->rank() > 0) return;
+        if (ranks == 1) cuts = found;
+        EXPECT_EQ(found, cuts) << ranks;
+      });
+  }
+}
+
 TEST(CommonRows, InOneProcessNoneIsCommon) {
   const Matrix all = normal_points(30, 2, 1);
   const CommonRows rows = CommonRows::of({}, 12);

@@ -145,6 +145,20 @@ TEST(RanksFit, NothingStored) {
   expect_same_for_any_number(given);
 }
 
+// Each rank makes its own factors in float, of target points that are divided.
+TEST(RanksFit, NothingStoredInFloat) {
+  for (const bool learned : {true, false}) {
+    Data given = data(300, 4300, 3);
+    given.options.resources.precision = Precision::float32;
+    given.options.resources.memory = 2e-3;
+    given.options.tolerance = 1e-3;
+    given.options.steps = 2;
+    given.options.seed = 3;
+    if (!learned) given.options.metric = MetricChoice::w;
+    expect_same_for_any_number(given);
+  }
+}
+
 TEST(RanksFit, StoredOrNotIsTheSame) {
   Data given = data(700, 300, 5);
   const Model stored = fit_by(3, given);
