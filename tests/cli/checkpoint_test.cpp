@@ -30,6 +30,12 @@ class Kept : public Cli {
             "--out", at(out),    "--outer-tolerance", "0",        "--threads",
             "1"};
   }
+
+  void wait_for_change_of(const std::string& file) const {
+    const auto before = std::filesystem::last_write_time(at(file));
+    while (std::filesystem::last_write_time(at(file)) == before)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 };
 
 TEST_F(Kept, KilledAtRandomMomentsItEndsInTheSameModel) {
@@ -64,16 +70,16 @@ TEST_F(Kept, CtrlCKeepsTheCheckpoint) {
   Process process(Words{binary()} + fit_into("model.npz") + endless +
                   Words{"--checkpoint", at("state.npz")});
   while (!exists(at("state.npz"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // What is there first has no step yet, and a run would begin anew from it.
+  wait_for_change_of("state.npz");
   process.send(SIGINT);
   EXPECT_EQ(process.wait().code, 130);
   EXPECT_TRUE(exists(at("state.npz")));
   const std::size_t stopped_after = load(at("model.npz")).history.size();
   // The same command goes on, and replaces what the stopped run left.
-  const auto saved = std::filesystem::last_write_time(at("state.npz"));
   Process again(Words{binary()} + fit_into("model.npz") + endless +
                 Words{"--checkpoint", at("state.npz"), "--resume"});
-  while (std::filesystem::last_write_time(at("state.npz")) == saved)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  wait_for_change_of("state.npz");
   again.send(SIGINT);
   EXPECT_EQ(again.wait().code, 130);
   EXPECT_GT(load(at("model.npz")).history.size(), stopped_after);
