@@ -154,10 +154,16 @@ void bind_transport(nb::module_& core) {
       .def(
           "__dlpack_device__",
           [](const MatrixOnGpu& self) { return nb::make_tuple(nb::device::cuda::value, self.gpu); })
-      .def("__dlpack__", [](nb::handle self, const nb::kwargs&) { return as_dlpack(self); })
-      .def("__array__", [](const MatrixOnGpu& self, const nb::args&, const nb::kwargs&) {
-        return give(unlocked([&] { return fetched(self); }));
-      });
+      .def(
+          "__dlpack__", [](nb::handle self, const nb::kwargs&) { return as_dlpack(self); },
+          nb::sig("def __dlpack__(self, **wishes: object) -> object"))
+      .def(
+          "__array__",
+          [](const MatrixOnGpu& self, const nb::args&, const nb::kwargs&) {
+            return give(unlocked([&] { return fetched(self); }));
+          },
+          nb::sig(
+              "def __array__(self, *wishes: object, **named: object) -> NDArray[numpy.float64]"));
 
   const TransportOptions defaults;
   const Resources resources;
