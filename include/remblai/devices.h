@@ -25,7 +25,8 @@ REMBLAI_API std::vector<Gpu> gpus();
 struct MatrixOnGpu {
   const void* data = nullptr;
   bool in_float = false;  ///< numbers of 4 bytes, not 8
-  Index rows = 0, columns = 0;
+  Index rows = 0;
+  Index columns = 0;
   int gpu = 0;                  ///< its number
   std::shared_ptr<void> owner;  ///< frees the memory; null where that is the caller's
 };
