@@ -60,7 +60,8 @@ double copy_bandwidth() {
 }
 
 template <class T>
-void measure(std::int64_t n, double bandwidth, int processors, int shared_memory) {
+void measure(std::int64_t n, double bandwidth, const cudaDeviceProp& gpu) {
+  const int processors = gpu.multiProcessorCount;
   Tile<T> tile;
   tile.rows = tile.columns = n;
   tile.stride = (n + 3) / 4 * 4;
@@ -80,7 +81,15 @@ void measure(std::int64_t n, double bandwidth, int processors, int shared_memory
   work.kind = RowWork::meet_exact;
   work.weights = weights;
   work.out = out;
-  SweepRoom room{partial, products, factors, 0, processors, shared_memory, clusters_work(), false};
+  SweepRoom room{partial,
+                 products,
+                 factors,
+                 0,
+                 processors,
+                 static_cast<int>(gpu.sharedMemPerBlockOptin),
+                 gpu.l2CacheSize,
+                 clusters_work(),
+                 false};
   sweep<T>(tile, x, work, room, sums, false, nullptr);
   room.settled = true;
   const float time = median([&] { sweep<T>(tile, x, work, room, sums, false, nullptr); });
@@ -105,9 +114,7 @@ int main() {
   std::printf("| entries | n | ms an iteration | GB/s | of a copy |\n|---|---|---|---|---|\n");
   for (const std::int64_t n :
        {2000, 4000, 8000, 10000, 16000, 20000, 24000, 32000, 50000, 65000, 100000})
-    measure<float>(n, bandwidth, properties.multiProcessorCount,
-                   static_cast<int>(properties.sharedMemPerBlockOptin));
+    measure<float>(n, bandwidth, properties);
   for (const std::int64_t n : {4000, 8000, 10000, 16000, 32000, 50000, 60000})
-    measure<double>(n, bandwidth, properties.multiProcessorCount,
-                    static_cast<int>(properties.sharedMemPerBlockOptin));
+    measure<double>(n, bandwidth, properties);
 }

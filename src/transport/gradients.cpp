@@ -17,24 +17,24 @@ class ProcessorGradients final : public Gradients {
                   .cwiseMax(1e-6 * hessian.diagonal);
   }
 
-  Residual begin() override {
-    const Residual first = precondition();
+  double begin(double) override {
+    precondition();
     direction_ = z_;
-    return first;
+    return residual_.lpNorm<1>();
   }
 
-  std::optional<Residual> step(double product) override {
+  std::optional<double> step(bool) override {
     const Vector sums =
         kernel_.fused(hessian_.b.cwiseProduct(direction_), RowRule::weigh(hessian_.weights));
     const Vector image = hessian_.diagonal.cwiseProduct(direction_) - hessian_.b.cwiseProduct(sums);
     const double curvature = direction_.dot(image);
     if (!(curvature > 0)) return std::nullopt;
-    const double length = product / curvature;
+    const double before = product_, length = before / curvature;
     x_ += length * direction_;
     residual_ -= length * image;
-    const Residual next = precondition();
-    direction_ = z_ + (next.product / product) * direction_;
-    return next;
+    precondition();
+    direction_ = z_ + (product_ / before) * direction_;
+    return residual_.lpNorm<1>();
   }
 
   void take(Vector& x, Vector& r) override {
@@ -43,16 +43,17 @@ class ProcessorGradients final : public Gradients {
   }
 
  private:
-  Residual precondition() {
+  void precondition() {
     z_ = root_ ? Vector(kernel_.precondition(residual_.cwiseQuotient(*root_)).cwiseQuotient(*root_))
                : Vector(residual_.cwiseQuotient(jacobi_));
-    return {residual_.dot(z_), residual_.lpNorm<1>()};
+    product_ = residual_.dot(z_);
   }
 
   const Kernel& kernel_;
   const Hessian& hessian_;
   const Vector* root_;
   Vector jacobi_, x_, residual_, z_, direction_;
+  double product_ = 0;  // r . z
 };
 
 }  // namespace

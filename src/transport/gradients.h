@@ -24,18 +24,14 @@ class Gradients {
  public:
   virtual ~Gradients() = default;
 
-  struct Residual {
-    double product = 0;  ///< r . z
-    double norm = 0;     ///< |r|_1
-  };
+  /// z from r, and d = z. Returns |r|_1; no step is wanted any more once that is `enough`.
+  virtual double begin(double enough) = 0;
 
-  /// z from r, and d = z.
-  virtual Residual begin() = 0;
-
-  /// One iteration, in one pass over the kernel: x += t d and r -= t H d with t = product/(d . H
-  /// d), z from r, and d = z + (r . z/product) d. `product` is that of the residual before. Nothing
-  /// is returned, and x and r stay, where d . H d is not positive.
-  virtual std::optional<Residual> step(double product) = 0;
+  /// One iteration, in one pass over the kernel: x += t d and r -= t H d with t = (r . z)/(d . H
+  /// d), z from r, and d = z + s d with s = r . z over that of the step before. Returns |r|_1, and
+  /// nothing where d . H d is not positive: x and r stay then. With `more` the next iteration may
+  /// be begun before this one is looked at.
+  virtual std::optional<double> step(bool more) = 0;
 
   /// What was reached.
   virtual void take(Vector& x, Vector& r) = 0;

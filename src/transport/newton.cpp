@@ -97,14 +97,14 @@ bool Newton::solve(const Hessian& hessian, double enough, int most, Vector& x,
                    Vector& residual) const {
   const auto vectors = kernel_.gradients(hessian, x, residual, factored_ ? &root_ : nullptr);
   const auto iterate = [&] {
-    Gradients::Residual now = vectors->begin();
+    double norm = vectors->begin(enough);
     for (int k = 0; k < most; ++k) {
-      if (now.norm <= enough || !keep_going_()) return true;
-      const std::optional<Gradients::Residual> next = vectors->step(now.product);
+      if (norm <= enough || !keep_going_()) return true;
+      const std::optional<double> next = vectors->step(k + 1 < most);
       if (!next) return true;
-      now = *next;
+      norm = *next;
     }
-    return now.norm <= enough;
+    return norm <= enough;
   };
   const bool done = iterate();
   vectors->take(x, residual);

@@ -74,6 +74,7 @@ class CudaKernel final : public Kernel {
             gpu_,
             processors_,
             shared_memory_,
+            cache_,
             clusters_,
             false};
   }
@@ -97,7 +98,7 @@ class CudaKernel final : public Kernel {
   Tile<float> rounded(const Hessian& hessian, const Vector& root, bool& scaled) const;
 
   int gpu_;
-  int processors_ = 1, shared_memory_ = 0;
+  int processors_ = 1, shared_memory_ = 0, cache_ = 0;
   bool clusters_ = false;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t tiles_done_[2] = {};

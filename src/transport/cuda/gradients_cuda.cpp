@@ -7,23 +7,30 @@
 namespace remblai::cuda {
 
 CudaGradients::CudaGradients(Channel& channel, GradientBuffers& buffers, double* scaled,
-                             double* product, cudaStream_t stream, bool overlap,
+                             double* product, cudaStream_t stream, bool clusters, bool ahead,
                              std::function<void(Ask)> multiply)
-    : channel_(channel), buffers_(buffers), stream_(stream), multiply_(std::move(multiply)) {
+    : channel_(channel),
+      buffers_(buffers),
+      stream_(stream),
+      ahead_(ahead),
+      multiply_(std::move(multiply)) {
   room_.scaled = scaled;
   room_.product = product;
-  room_.overlap = overlap;
+  room_.clusters = clusters;
   check(cudaGetDevice(&gpu_), "its number");
+}
+
+// Nothing is told any more when it is gone.
+CudaGradients::~CudaGradients() {
+  if (asked_ > seen_) cudaStreamSynchronize(stream_);
 }
 
 void CudaGradients::start(const Vector* diagonal, const Vector& right, const Vector& x,
                           const Vector& residual) {
   const Index n = right.size();
   buffers_.vectors.resize(GradientBuffers::size(n));
-  buffers_.ticket.resize(1);
-  room_.told = buffers_.told.resized(4);
-  room_.told[3] = call_;
-  check(cudaMemsetAsync(buffers_.ticket.data(), 0, sizeof(unsigned), stream_), "a zero");
+  told_ = buffers_.told.resized(2 * told_numbers);
+  told_by(told_, 0)[2] = told_by(told_, 1)[2] = 0;
   double* next = buffers_.vectors.data();
   const auto place = [&] { return std::exchange(next, next + n); };
   double *diagonal_there = place(), *right_there = place(), *jacobi = place();
@@ -35,9 +42,7 @@ void CudaGradients::start(const Vector* diagonal, const Vector& right, const Vec
   room_.residual = place();
   room_.z = place();
   room_.direction = place();
-  room_.partial = next;
-  room_.numbers = next + gradient_partials();
-  room_.ticket = buffers_.ticket.data();
+  room_.numbers = next;
   channel_.send(right.data(), n, right_there);
   channel_.send(x.data(), n, room_.x);
   channel_.send(residual.data(), n, room_.residual);
@@ -57,35 +62,48 @@ void CudaGradients::start(const Vector* diagonal, const Vector& right, const Vec
 // The driver is not asked for the numbers: its answer takes longer than a pass over a small matrix.
 // It is asked now and then whether the GPU still works.
 void wait_for(const volatile double* told, double call, cudaStream_t stream) {
-  for (std::int64_t look = 1; told[3] != call; ++look) {
+  for (std::int64_t look = 1; told[2] != call; ++look) {
     if (look % 65536 != 0) continue;
     const cudaError_t status = cudaStreamQuery(stream);
     if (status == cudaErrorNotReady) continue;
     check(status, "a pass over the matrix");
-    if (told[3] != call) check(cudaErrorUnknown, "a pass over the matrix");
+    if (told[2] != call) check(cudaErrorUnknown, "a pass over the matrix");
   }
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 
-Gradients::Residual CudaGradients::told() {
-  wait_for(room_.told, call_, stream_);
-  return {room_.told[1], room_.told[2]};
+const double* CudaGradients::wait() {
+  ++seen_;
+  const double* told = told_by(told_, seen_);
+  wait_for(told, static_cast<double>(seen_), stream_);
+  return told;
 }
 
-Gradients::Residual CudaGradients::begin() {
+double CudaGradients::begin(double enough) {
   const OnGpu scope(gpu_);
-  begin_gradients(room_, ++call_, stream_);
-  return told();
+  room_.enough = enough;
+  ++asked_;
+  begin_gradients(room_, told_by(told_, asked_), static_cast<double>(asked_), stream_);
+  return norm_ = wait()[1];
 }
 
-std::optional<Gradients::Residual> CudaGradients::step(double product) {
-  const OnGpu scope(gpu_);
+void CudaGradients::ask() {
   multiply_(Ask::product);
-  step_gradients(room_, product, ++call_, stream_);
-  const Residual next = told();
+  ++asked_;
+  step_gradients(room_, told_by(told_, asked_), static_cast<double>(asked_), stream_);
+}
+
+// The next step is begun ahead if this one will hardly be the last. Where it is, the GPU finds that
+// there is nothing left to do, and only the product was for nothing.
+std::optional<double> CudaGradients::step(bool more) {
+  const OnGpu scope(gpu_);
+  if (asked_ == seen_) ask();
+  if (ahead_ && more && rate_ * norm_ > room_.enough) ask();
+  const double* told = wait();
   check(cudaGetLastError(), "a pass over the matrix");
-  if (!(room_.told[0] > 0)) return std::nullopt;
-  return next;
+  if (!(told[0] > 0)) return std::nullopt;
+  rate_ = told[1] / norm_;
+  return norm_ = told[1];
 }
 
 void CudaGradients::take(Vector& x, Vector& r) {

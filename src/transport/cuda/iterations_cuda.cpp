@@ -11,7 +11,7 @@ CudaIterations::CudaIterations(Channel& channel, const IterationRoom& room, doub
                                cudaStream_t stream, std::function<void()> pass)
     : channel_(channel), room_(room), told_(told), stream_(stream), pass_(std::move(pass)) {
   check(cudaGetDevice(&gpu_), "its number");
-  told_[3] = told_[7] = 0;
+  told_by(told_, 0)[2] = told_by(told_, 1)[2] = 0;
 }
 
 // Nothing is told any more when it is gone.
@@ -23,7 +23,7 @@ void CudaIterations::ask() {
   ++asked_;
   meet_columns(room_, stream_);
   pass_();
-  judge(room_, told(asked_), static_cast<double>(asked_), stream_);
+  judge(room_, told_by(told_, asked_), static_cast<double>(asked_), stream_);
 }
 
 Iterations::Seen CudaIterations::step(bool more) {
@@ -31,9 +31,10 @@ Iterations::Seen CudaIterations::step(bool more) {
   if (asked_ == seen_) ask();
   if (more) ask();
   ++seen_;
-  wait_for(told(seen_), static_cast<double>(seen_), stream_);
+  const double* told = told_by(told_, seen_);
+  wait_for(told, static_cast<double>(seen_), stream_);
   check(cudaGetLastError(), "a pass over the matrix");
-  return {told(seen_)[0], told(seen_)[1] == 0};
+  return {told[0], told[1] == 0};
 }
 
 void CudaIterations::take(Vector& a, Vector& b, Vector& sums) {

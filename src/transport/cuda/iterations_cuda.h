@@ -13,7 +13,7 @@ namespace remblai::cuda {
 /// Calls are for the GPU that was current when it was made.
 class CudaIterations final : public Iterations {
  public:
-  /// `told` has room for eight numbers, and `room.ticket` is 0. `pass` makes a and the sums from b.
+  /// `told` has room for the numbers of two calls. `pass` makes a and the sums from b.
   CudaIterations(Channel& channel, const IterationRoom& room, double* told, cudaStream_t stream,
                  std::function<void()> pass);
   ~CudaIterations() override;
@@ -23,11 +23,9 @@ class CudaIterations final : public Iterations {
 
  private:
   void ask();
-  double* told(std::int64_t call) const { return told_ + 4 * (call % 2); }
-
   Channel& channel_;
   IterationRoom room_;
-  double* told_;  // of two calls in turn
+  double* told_;
   cudaStream_t stream_;
   int gpu_ = 0;
   std::int64_t asked_ = 0, seen_ = 0;  // calls

@@ -33,6 +33,7 @@ CudaKernel<T>::CudaKernel(const Resources& resources, int gpu) : gpu_(gpu) {
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, gpu_), "its size");
   check(cudaDeviceGetAttribute(&shared_memory_, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_),
         "its size");
+  check(cudaDeviceGetAttribute(&cache_, cudaDevAttrL2CacheSize, gpu_), "its cache");
   clusters_ = clusters_work();
   blas_ = std::make_unique<Blas>();
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
@@ -65,7 +66,6 @@ void CudaKernel<T>::for_buffers(Body&& body) const {
        {&weights_.there, &shifts_.there, &column_weights_.there, &row_shift_, &column_shift_, &x_,
         &sums_, &partial_, &out_, &products_, &factors_, &gradients_.vectors})
     body(*buffer);
-  body(gradients_.ticket);
 }
 
 template <class T>
@@ -78,15 +78,14 @@ void CudaKernel<T>::use(const GroundCost& cost) {
   storage_->use(
       cost, static_cast<double>(partial + 4 * columns + 7 * rows + GradientBuffers::size(columns)),
       held, stream_);
-  for (Buffer<double>* buffer : {&row_shift_, &weights_.there, &shifts_.there, &out_, &products_})
+  for (Buffer<double>* buffer :
+       {&row_shift_, &weights_.there, &shifts_.there, &out_, &products_, &factors_})
     buffer->resize(rows);
-  factors_.resize(std::max<std::int64_t>(rows, gradient_partials()));
   for (Buffer<double>* buffer : {&column_shift_, &x_, &sums_, &column_weights_.there})
     buffer->resize(storage_->stride());
   partial_.resize(partial);
   gradients_.vectors.resize(GradientBuffers::size(cost.columns()));
-  gradients_.ticket.resize(1);
-  gradients_.told.resized(8);
+  gradients_.told.resized(2 * told_numbers);
   weights_.here.resize(0);
   shifts_.here.resize(0);
   column_weights_.here.resize(0);

@@ -60,6 +60,8 @@ Tile<float> CudaKernel<T>::rounded(const Hessian& hessian, const Vector& root, b
   }
 }
 
+constexpr Index entries_of_short_pass = 400'000'000;  // about 0.4 ms in float
+
 // Between two exact sides H is a Laplacian: the row sums of a matrix of entries of 0 or more on the
 // diagonal, less that matrix. Entries may be rounded to float then without harm, as long as the
 // diagonal has their own sums and these are made in double: no eigenvalue changes by more than a
@@ -90,8 +92,10 @@ std::unique_ptr<Gradients> CudaKernel<T>::gradients(const Hessian& hessian, cons
     else if (!sweep_in_double(narrow, x_.data(), work, settled_room(), sums_.data(), stream_))
       check(cudaErrorLaunchOutOfResources, "a product with a rounded matrix");
   };
+  // A step that turns out to be one too many costs a pass; waiting costs about 0.01 ms each time.
+  const bool ahead = storage_->stored() && m() <= entries_of_short_pass / n();
   auto vectors = std::make_unique<CudaGradients>(channel_, gradients_, x_.data(), sums_.data(),
-                                                 stream_, clusters_, multiply);
+                                                 stream_, clusters_, ahead, multiply);
   vectors->start(narrowed ? nullptr : &hessian.diagonal, scaled ? root : hessian.b, x, residual);
   return vectors;
 }
@@ -105,7 +109,6 @@ std::unique_ptr<Iterations> CudaKernel<T>::iterations(const Vector& rows, const 
   RowWork work = row_work(RowWork::meet_exact, &rows);
   keep(columns, column_weights_);
   send(sums, sums_);
-  check(cudaMemsetAsync(gradients_.ticket.data(), 0, sizeof(unsigned), stream_), "a zero");
   IterationRoom room;
   room.rows = m();
   room.columns = n();
@@ -115,11 +118,9 @@ std::unique_ptr<Iterations> CudaKernel<T>::iterations(const Vector& rows, const 
   room.b = x_.data();
   room.sums = sums_.data();
   room.safe = std::exp2(safe_log2());
-  room.partial = factors_.data();
-  room.ticket = gradients_.ticket.data();
-  room.overlap = clusters_;
-  return std::make_unique<CudaIterations>(channel_, room, gradients_.told.resized(8), stream_,
-                                          [work, this] {
+  room.clusters = clusters_;
+  return std::make_unique<CudaIterations>(channel_, room, gradients_.told.resized(2 * told_numbers),
+                                          stream_, [work, this] {
                                             ++counts_.fused;
                                             sweep_all(work);
                                           });

@@ -86,20 +86,26 @@ struct Ring {
     for (int stage = 0; stage < stages; ++stage) prepare_barrier(barriers + stage, arrivals);
   }
 
-  // All threads, when none of them reads this place any more.
-  __device__ void fill(int stage, const T* from, int count) const {
+  // All threads, when none of them reads this place any more. Whoever reads the matrix again finds
+  // in the cache the rows that stay there; the others take no room from them.
+  __device__ void fill(int stage, const T* from, int count, bool stays) const {
     T* to = places + static_cast<std::int64_t>(stage) * size;
     const unsigned barrier = shared_address(barriers + stage);
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x > 0) return;
     const auto bytes = count > 0 ? count * static_cast<unsigned>(sizeof(T)) : 0U;
     expect_bytes(barriers + stage, bytes);
-    if (bytes > 0)
-      asm volatile(
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
-          "[%3];" ::"r"(shared_address(to)),
-          "l"(from), "r"(bytes), "r"(barrier)
-          : "memory");
+    if (bytes == 0) return;
+    std::uint64_t policy = 0;
+    if (stays)
+      asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    else
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+        : "memory");
 #else
     constexpr int lane = 16 / sizeof(T);
     for (int j = threadIdx.x * lane; j < count; j += threads * lane)

@@ -32,6 +32,7 @@ struct SweepRoom {
   int gpu = 0;
   int processors = 1;
   int shared_memory = 0;  ///< bytes that a block may have
+  int cache = 0;          ///< bytes of the cache between the GPU's memory and its blocks
   bool clusters = false;  ///< of thread blocks, which wide rows are split over; such a GPU also
                           ///< starts a kernel while the last one ends
   bool settled = false;   ///< the matrix was there before the last sweep

@@ -1,7 +1,9 @@
-// Each step of conjugate gradients reads its vectors once. Sums over blocks of threads are added up
-// in the order of the blocks by the last one that is through, so they have the same bits every
-// time.
+// A vector is short beside the matrix. What is done with vectors between two products is one kernel
+// of a few blocks that wait for each other: a cluster, or a single block where the GPU knows none.
+// Sums have a fixed order, so they have the same bits every time.
 #include "transport/cuda/vectors.h"
+
+#include <cooperative_groups.h>
 
 #include "transport/cuda/block_sum.cuh"
 #include "transport/cuda/overlap.cuh"
@@ -9,75 +11,90 @@
 namespace remblai::cuda {
 namespace {
 
-constexpr int most_blocks = 128;
+namespace cg = cooperative_groups;
 
-unsigned blocks_for(std::int64_t size) {
-  const std::int64_t blocks = (size + threads - 1) / threads;
-  return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
+constexpr int most_blocks = 8, wide_threads = 1024, wide_warps = wide_threads / 32;
+static_assert(wide_warps == 32);  // a warp adds up what the warps of a block have
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), bool clusters, Stream stream, Arguments... arguments) {
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attributes[2] = {overlapping()};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {most_blocks, 1, 1};
+  config.gridDim = clusters ? most_blocks : 1;
+  config.blockDim = wide_threads;
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = clusters ? 2 : 0;
+  cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-template <class Room, class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), unsigned blocks, const Room& room, Stream stream,
-            Arguments... arguments) {
-  cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute attribute = overlapping();
-  config.gridDim = blocks;
-  config.blockDim = threads;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = room.overlap ? 1 : 0;
-  cudaLaunchKernelEx(&config, kernel, room, arguments...);
+// Until all threads of all blocks are here.
+__device__ void meet() {
+#if __CUDA_ARCH__ >= 900
+  cg::this_cluster().sync();
+#else
+  __syncthreads();
+#endif
+}
+
+// The begin of a kernel: its blocks may write to each other's memory from now on.
+__device__ void start() {
+  meet();
+  let_next_kernel_begin();
+  wait_for_last_kernel();
 }
 
 template <class Body>
 __device__ void for_entries(std::int64_t size, Body&& body) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
-  for (std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; j < size;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; j < size;
        j += step)
     body(j);
 }
 
-// The sums of both values over all threads of all blocks, in the first thread of the block that is
-// the last to have its own. True in that thread.
-template <class Room>
-__device__ bool add_up(double& first, double& second, const Room& room) {
-  __shared__ double parts[2][warps], totals[2];
-  __shared__ bool last;
-  first = block_sum(first, parts[0]);
-  second = block_sum(second, parts[1]);
-  if (threadIdx.x == 0) {
-    room.partial[2 * blockIdx.x] = first;
-    room.partial[2 * blockIdx.x + 1] = second;
-    __threadfence();
-    last = atomicAdd(room.ticket, 1U) == gridDim.x - 1;
-  }
+// Sums on their way: those of the warps of this block, and those of all blocks. None is used twice.
+struct Parts {
+  double2 of_warps[wide_warps], of_blocks[most_blocks];
+};
+
+// The sums of both values over all threads of all blocks, the same bits in every thread.
+__device__ double2 add_up(double first, double second, Parts& parts) {
+  const int warp = threadIdx.x / 32, in_warp = threadIdx.x % 32;
+  first = warp_sum(first);
+  second = warp_sum(second);
+  if (in_warp == 0) parts.of_warps[warp] = {first, second};
   __syncthreads();
-  if (!last) return false;
-  __threadfence();
-  const unsigned which = threadIdx.x / 32;
-  if (which < 2) {
-    double total = 0;
-    for (unsigned block = threadIdx.x % 32; block < gridDim.x; block += 32)
-      total += __ldcg(room.partial + 2 * block + which);
-    total = warp_sum(total);
-    if (threadIdx.x % 32 == 0) totals[which] = total;
+  if (warp == 0) {
+    const double2 mine = parts.of_warps[in_warp];
+    const double2 block = {warp_sum(mine.x), warp_sum(mine.y)};
+    double2* place = &parts.of_blocks[blockIdx.x];
+#if __CUDA_ARCH__ >= 900
+    if (in_warp < gridDim.x) *cg::this_cluster().map_shared_rank(place, in_warp) = block;
+#else
+    if (in_warp == 0) *place = block;
+#endif
   }
-  __syncthreads();
-  if (threadIdx.x > 0) return false;
-  *room.ticket = 0;
-  first = totals[0];
-  second = totals[1];
-  return true;
+  meet();
+  double2 total = {0, 0};
+  for (unsigned block = 0; block < gridDim.x; ++block) {
+    total.x += parts.of_blocks[block].x;
+    total.y += parts.of_blocks[block].y;
+  }
+  return total;
 }
 
-// Three numbers for the processor, and behind them the number of the call.
-__device__ void tell(volatile double* told, double first, double second, double third,
-                     double call) {
+__device__ bool is_first_thread() {
+  return blockIdx.x == 0 && threadIdx.x == 0;
+}
+
+// For the processor: two numbers, and behind them the number of the call.
+__device__ void tell(volatile double* told, double first, double second, double call) {
   told[0] = first;
   told[1] = second;
-  told[2] = third;
   __threadfence_system();
-  told[3] = call;
+  told[2] = call;
 }
 
 __global__ void __launch_bounds__(threads) diagonal_of(GradientRoom room, double* diagonal) {
@@ -92,58 +109,6 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
-__global__ void __launch_bounds__(threads) multiply_direction(GradientRoom room) {
-  let_next_kernel_begin();
-  wait_for_last_kernel();
-  double curvature = 0, none = 0;
-  for_entries(room.size, [&](std::int64_t j) {
-    const double d = room.direction[j];
-    const double product = room.diagonal[j] * d - room.right[j] * room.product[j];
-    room.product[j] = product;
-    curvature += d * product;
-  });
-  if (add_up(curvature, none, room)) room.numbers[0] = curvature;
-}
-
-__global__ void __launch_bounds__(threads)
-    advance(GradientRoom room, double before, bool begin, double call) {
-  let_next_kernel_begin();
-  wait_for_last_kernel();
-  const double curvature = begin ? 0 : room.numbers[0];
-  const double length = curvature > 0 ? before / curvature : 0;
-  double rho = 0, norm = 0;
-  for_entries(room.size, [&](std::int64_t j) {
-    double residual = room.residual[j];
-    if (!begin) {
-      room.x[j] += length * room.direction[j];
-      residual -= length * room.product[j];
-      room.residual[j] = residual;
-    }
-    const double z = residual / room.jacobi[j];
-    room.z[j] = z;
-    if (begin) {
-      room.direction[j] = z;
-      room.scaled[j] = room.right[j] * z;
-    }
-    rho += residual * z;
-    norm += fabs(residual);
-  });
-  if (!add_up(rho, norm, room)) return;
-  room.numbers[1] = rho;
-  tell(room.told, curvature, rho, norm, call);
-}
-
-__global__ void __launch_bounds__(threads) turn(GradientRoom room, double before) {
-  let_next_kernel_begin();
-  wait_for_last_kernel();
-  const double share = room.numbers[1] / before;
-  for_entries(room.size, [&](std::int64_t j) {
-    const double d = room.z[j] + share * room.direction[j];
-    room.direction[j] = d;
-    room.scaled[j] = room.right[j] * d;
-  });
-}
-
 __global__ void __launch_bounds__(threads) divide(IterationRoom room) {
   let_next_kernel_begin();
   wait_for_last_kernel();
@@ -151,9 +116,67 @@ __global__ void __launch_bounds__(threads) divide(IterationRoom room) {
               [&](std::int64_t j) { room.b[j] = room.column_weights[j] / room.sums[j]; });
 }
 
-__global__ void __launch_bounds__(threads) look(IterationRoom room, double* told, double call) {
-  let_next_kernel_begin();
-  wait_for_last_kernel();
+__global__ void __launch_bounds__(wide_threads)
+    first_direction(GradientRoom room, double* told, double call) {
+  __shared__ Parts parts;
+  start();
+  double rho = 0, norm = 0;
+  for_entries(room.size, [&](std::int64_t j) {
+    const double residual = room.residual[j], z = residual / room.jacobi[j];
+    room.direction[j] = z;
+    room.scaled[j] = room.right[j] * z;
+    rho += residual * z;
+    norm += fabs(residual);
+  });
+  const double2 sums = add_up(rho, norm, parts);
+  if (!is_first_thread()) return;
+  room.numbers[0] = sums.x;
+  room.numbers[1] = sums.y <= room.enough;
+  tell(told, 0, sums.y, call);
+}
+
+__global__ void __launch_bounds__(wide_threads)
+    next_direction(GradientRoom room, double* told, double call) {
+  __shared__ Parts first, second;
+  start();
+  if (room.numbers[1] != 0) return;
+  double curvature = 0;
+  for_entries(room.size, [&](std::int64_t j) {
+    const double d = room.direction[j];
+    const double product = room.diagonal[j] * d - room.right[j] * room.product[j];
+    room.product[j] = product;
+    curvature += d * product;
+  });
+  curvature = add_up(curvature, 0, first).x;
+  const double before = room.numbers[0], length = curvature > 0 ? before / curvature : 0;
+  double rho = 0, norm = 0;
+  for_entries(room.size, [&](std::int64_t j) {
+    room.x[j] += length * room.direction[j];
+    const double residual = room.residual[j] - length * room.product[j];
+    room.residual[j] = residual;
+    const double z = residual / room.jacobi[j];
+    room.z[j] = z;
+    rho += residual * z;
+    norm += fabs(residual);
+  });
+  const double2 sums = add_up(rho, norm, second);
+  if (is_first_thread()) {  // all have read `numbers` by now
+    room.numbers[0] = sums.x;
+    room.numbers[1] = !(curvature > 0) || sums.y <= room.enough;
+    tell(told, curvature, sums.y, call);
+  }
+  const double share = sums.x / before;
+  for_entries(room.size, [&](std::int64_t j) {
+    const double d = room.z[j] + share * room.direction[j];
+    room.direction[j] = d;
+    room.scaled[j] = room.right[j] * d;
+  });
+}
+
+__global__ void __launch_bounds__(wide_threads)
+    look(IterationRoom room, double* told, double call) {
+  __shared__ Parts parts;
+  start();
   double error = 0, outside = 0;
   const auto check = [&](double factor) {  // NaN is nowhere
     outside += factor < room.safe && factor * room.safe > 1 ? 0 : 1;
@@ -163,14 +186,17 @@ __global__ void __launch_bounds__(threads) look(IterationRoom room, double* told
     check(room.b[j]);
   });
   for_entries(room.rows, [&](std::int64_t i) { check(room.a[i] / room.row_weights[i]); });
-  if (add_up(error, outside, room)) tell(told, error, outside, 0, call);
+  const double2 sums = add_up(error, outside, parts);
+  if (is_first_thread()) tell(told, sums.x, sums.y, call);
+}
+
+unsigned blocks_for(std::int64_t size) {
+  constexpr std::int64_t most = 128;
+  const std::int64_t blocks = (size + threads - 1) / threads;
+  return static_cast<unsigned>(blocks < most ? blocks : most);
 }
 
 }  // namespace
-
-std::int64_t gradient_partials() {
-  return 2 * most_blocks;
-}
 
 void find_diagonal(const GradientRoom& room, double* diagonal, Stream stream) {
   diagonal_of<<<blocks_for(room.size), threads, 0, stream>>>(room, diagonal);
@@ -180,24 +206,27 @@ void find_jacobi(const GradientRoom& room, const double* squares, double* jacobi
   jacobi_of<<<blocks_for(room.size), threads, 0, stream>>>(room, squares, jacobi);
 }
 
-void begin_gradients(const GradientRoom& room, double call, Stream stream) {
-  launch(advance, blocks_for(room.size), room, stream, 0.0, true, call);
+void begin_gradients(const GradientRoom& room, double* told, double call, Stream stream) {
+  launch(first_direction, room.clusters, stream, room, told, call);
 }
 
-void step_gradients(const GradientRoom& room, double before, double call, Stream stream) {
-  const unsigned blocks = blocks_for(room.size);
-  launch(multiply_direction, blocks, room, stream);
-  launch(advance, blocks, room, stream, before, false, call);
-  launch(turn, blocks, room, stream, before);
+void step_gradients(const GradientRoom& room, double* told, double call, Stream stream) {
+  launch(next_direction, room.clusters, stream, room, told, call);
 }
 
 void meet_columns(const IterationRoom& room, Stream stream) {
-  launch(divide, blocks_for(room.columns), room, stream);
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = overlapping();
+  config.gridDim = blocks_for(room.columns);
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = room.clusters ? 1 : 0;
+  cudaLaunchKernelEx(&config, divide, room);
 }
 
 void judge(const IterationRoom& room, double* told, double call, Stream stream) {
-  const std::int64_t most = room.columns > room.rows ? room.columns : room.rows;
-  launch(look, blocks_for(most), room, stream, told, call);
+  launch(look, room.clusters, stream, room, told, call);
 }
 
 }  // namespace remblai::cuda

@@ -19,13 +19,10 @@ struct GradientRoom {
   double* direction = nullptr;  ///< d
   double* scaled = nullptr;     ///< right times d: S is to be multiplied with it
   double* product = nullptr;    ///< S times that, and then H d
-  double* partial = nullptr;    ///< room for `gradient_partials` numbers
-  double* numbers = nullptr;    ///< on the GPU: d . H d, residual . z, |residual|_1
-  double* told = nullptr;       ///< the same in the processor's memory, then the number of a call
-  unsigned* ticket = nullptr;   ///< 0 between calls
-  bool overlap = false;         ///< kernels may begin while the last one ends
+  double* numbers = nullptr;    ///< two: residual . z, and whether there is nothing left to do
+  double enough = 0;            ///< |residual|_1 at which that is so
+  bool clusters = false;        ///< the GPU knows clusters of blocks
 };
-std::int64_t gradient_partials();
 
 /// diagonal = right S right: the row sums of diag(right) S diag(right), of which `product` holds S
 /// right. Then H has the null vector 1 to the rounding of doubles.
@@ -34,13 +31,13 @@ void find_diagonal(const GradientRoom& room, double* diagonal, Stream stream);
 /// jacobi = max(diagonal - right^2 squares, 1e-6 diagonal), `squares` being the diagonal of S.
 void find_jacobi(const GradientRoom& room, const double* squares, double* jacobi, Stream stream);
 
-/// z and d from the residual, and `scaled`. Tells what came of it, with the number of this call.
-void begin_gradients(const GradientRoom& room, double call, Stream stream);
+/// z and d from the residual, and `scaled`. Tells 0, |residual|_1 and the number of this call.
+void begin_gradients(const GradientRoom& room, double* told, double call, Stream stream);
 
 /// One iteration, from the product of S on: H d and d . H d; x, residual and z, unless that is not
-/// positive; then tells; then d and `scaled` for the next. `before` is residual . z of the last
-/// call.
-void step_gradients(const GradientRoom& room, double before, double call, Stream stream);
+/// positive; then tells d . H d, |residual|_1 and the number of this call; then d and `scaled` for
+/// the next. Nothing changes and nothing is told where there was nothing left to do.
+void step_gradients(const GradientRoom& room, double* told, double call, Stream stream);
 
 /// The vectors of a Sinkhorn iteration between two exact sides.
 struct IterationRoom {
@@ -51,9 +48,7 @@ struct IterationRoom {
   double* b = nullptr;
   const double* sums = nullptr;  ///< K' a
   double safe = 1;               ///< b and a / weights belong between 1/safe and this
-  double* partial = nullptr;     ///< as in GradientRoom
-  unsigned* ticket = nullptr;
-  bool overlap = false;
+  bool clusters = false;
 };
 
 /// b = weights / sums.
@@ -61,5 +56,8 @@ void meet_columns(const IterationRoom& room, Stream stream);
 
 /// Tells the error of the columns, how many factors are out of range, and the number of this call.
 void judge(const IterationRoom& room, double* told, double call, Stream stream);
+
+/// Numbers in the processor's memory that a call tells: two values, then the number of the call.
+constexpr int told_numbers = 4;
 
 }  // namespace remblai::cuda
