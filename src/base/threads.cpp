@@ -9,6 +9,7 @@
 namespace remblai {
 
 int thread_count(int wanted) {
+  if (wanted == 1) return 1;  // without a look at the machine, which reads files
   const int cores = usable_cores();
   return wanted > 0 ? std::min(wanted, cores) : cores;
 }

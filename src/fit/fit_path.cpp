@@ -139,7 +139,8 @@ Labels FitPath::labels(const PredictOptions& options) const {
   const Vector sums = plan.rowwise().sum();
   // A point that a relaxed plan leaves without mass goes nowhere and has no vote.
   const std::vector<Index> voters = positive_entries(sums);
-  plan = sums(voters).cwiseInverse().asDiagonal() * Matrix(plan(voters, Eigen::all));
+  if (static_cast<Index>(voters.size()) < plan.rows()) plan = Matrix(plan(voters, Eigen::all));
+  plan.array().colwise() *= sums(voters).cwiseInverse().array();
   const Labels voices = session.source_labels()(space.source_rows);
   options.validate(static_cast<Index>(voters.size()));
   const Labels found = nearest_labels_by_distance(
