@@ -1,6 +1,8 @@
 // The program remblai: does what the command line asks for and turns failures into exit codes.
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <new>
 
@@ -11,6 +13,8 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace remblai::cli {
@@ -26,12 +30,23 @@ int fail(const std::string& message) {
 }
 
 /// Matrices of some MB come and go all the time: their pages stay with the program, in one pool for
-/// all threads, where the system would take them back and clear them anew each time.
+/// all threads, where the system would take them back and clear them anew each time. The first of
+/// them are huge where the system lends such on request: a small problem has a tenth of the faults.
 void keep_pages() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_ARENA_MAX, 1);
+  constexpr std::uintptr_t huge = 2 << 20;
+  constexpr int pool = 256 << 20;  // addresses; memory comes with its use
+  const auto end_of_pool = [] { return reinterpret_cast<std::uintptr_t>(sbrk(0)); };
+  const std::uintptr_t begin = (end_of_pool() + huge - 1) / huge * huge;
+  mallopt(M_TOP_PAD, pool);
+  void* volatile piece = std::malloc(huge);  // makes the pool grow
+  std::free(piece);
+  if (const std::uintptr_t end = end_of_pool(); end > begin)
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  mallopt(M_TOP_PAD, 64 << 20);
 #endif
 }
 

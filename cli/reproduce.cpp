@@ -23,10 +23,6 @@
 #include "results.h"
 #include "terminal.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 namespace remblai::cli {
 namespace {
 
@@ -90,17 +86,6 @@ Experiment load(const ReproduceCommand& arguments) {
 
 bool on_gpu(const Resources& resources) {
   return resources.device != Device::automatic && resources.device != Device::cpu;
-}
-
-/// Matrices come and go by the thousand: their memory stays with the process, which otherwise has
-/// every page of it cleared again and again.
-void keep_memory() {
-#ifdef __GLIBC__
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_TOP_PAD, 1 << 26);
-#endif
 }
 
 /// What the result of a task depends on.
@@ -168,7 +153,6 @@ int run(ReproduceCommand arguments) {
     throw Error({.field = "--data", .value = arguments.data, .problem = "is not a folder"});
   const std::string& folder = arguments.out;
 
-  keep_memory();
   require_device(settings.options.resources);
   const Stopwatch watch;
   std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");

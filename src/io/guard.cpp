@@ -21,6 +21,10 @@
 #include "io/formats.h"
 #include "remblai/error.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace remblai::io {
 namespace {
 
@@ -41,8 +45,12 @@ std::uint64_t address_space() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// The hard limit stays, so that more can be allowed later.
+/// The hard limit stays, so that more can be allowed later. What the heap holds for later is not
+/// counted as present.
 void limit_memory(std::uint64_t beyond_present) {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
   const std::uint64_t present = address_space();
   rlimit limit{};
   if (present == 0 || ::getrlimit(RLIMIT_AS, &limit) != 0) return;
