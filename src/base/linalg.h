@@ -1,6 +1,6 @@
-// Dense linear algebra by BLAS and LAPACK. linalg.cpp is the only file that includes either.
-// Sizes that do not fit are a mistake of ours and are asserted. Failures of LAPACK are returned and
-// never thrown.
+// Dense linear algebra by BLAS and LAPACK. linalg.cpp (products) and linalg_factors.cpp
+// (decompositions) are the only files that include either. Sizes that do not fit are a mistake of
+// ours and are asserted. Failures of LAPACK are returned and never thrown.
 #pragma once
 
 #include <functional>
