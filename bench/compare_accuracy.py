@@ -26,7 +26,8 @@ in defaults. Ties go to the setting that the grid names first.
 
 Every fit has a process and one core to itself, and is ended after --limit seconds. A fit that fails
 or is late is written down as such. Each result is kept in --keep as soon as it is there. The same
-command goes on from there. It measures again what was measured with other versions.
+command goes on from there. It measures again what was measured with other versions. The table has
+what the command asks for, so that --report with fewer draws or rows makes a table of these.
 """
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ def mean(values: Iterable[float]) -> float:
 
 
 class Table:
-    def __init__(self, journal: Journal, order: list[str]) -> None:
-        self.entries = list(journal.entries.values())
+    def __init__(self, entries: list[dict[str, Any]], order: list[str]) -> None:
+        self.entries = entries
         self.sets = [name for name in SETS if any(entry["set"] == name for entry in self.entries)]
         there = {entry["row"] for entry in self.entries}
         self.rows = [row for row in order if row in there] + sorted(there - set(order))
@@ -169,6 +170,13 @@ def planned(options: argparse.Namespace) -> list[tuple[str, str, int]]:
     return [(SETS[name], task, seed) for seed, _, name, task in sorted(found)]
 
 
+def asked_for(options: argparse.Namespace, entry: dict[str, Any]) -> bool:
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    return (entry["set"] in options.sets and entry["seed"] in seeds
+            and (not options.tasks or entry["task"] in options.tasks)
+            and re.search(options.rows, entry["row"]) is not None)
+
+
 def run(options: argparse.Namespace, methods: list[Method | Search], journal: Journal) -> None:
     for name, task, seed in planned(options):
         drawn = None
@@ -216,7 +224,8 @@ def main() -> int:
     except KeyboardInterrupt:
         say("stopped; the same command goes on from here")
         code = 130
-    table = Table(journal, [row for method in methods for row in method.rows]).text()
+    entries = [entry for entry in journal.entries.values() if asked_for(options, entry)]
+    table = Table(entries, [row for method in methods for row in method.rows]).text()
     print(table)
     if options.out:
         options.out.write_text(table)
