@@ -19,9 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void write_failed(const std::string& path, int code) {
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+/// `place` is where the links of `path` end, if they are known.
+[[noreturn]] void write_failed(const std::string& path, int code, const std::string& place = {}) {
+  const std::string& file = place.empty() ? path : place;
+  const auto slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
   const bool no_folder = code == ENOENT || code == ENOTDIR;
   const bool full = code == ENOSPC || code == EDQUOT;
   cannot_write(path,
@@ -51,9 +53,14 @@ class Temporary {
  public:
   Temporary(const std::string& beside, const std::string& path) {
     static std::atomic<unsigned> serial{0};
-    name_ = fmt::format("{}.remblai-tmp-{}-{}", beside, ::getpid(), serial++);
-    const int made = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (made < 0 || ::close(made) != 0) write_failed(path, errno);
+    const std::string mark = fmt::format(".remblai-tmp-{}-{}", ::getpid(), serial++);
+    name_ = beside + mark;
+    int made = make();
+    if (made < 0 && errno == ENAMETOOLONG) {  // a name that leaves no room for the mark
+      name_ = (fs::path(beside).parent_path() / mark).string();
+      made = make();
+    }
+    if (made < 0 || ::close(made) != 0) write_failed(path, errno, beside);
   }
   ~Temporary() { ::unlink(name_.c_str()); }
   Temporary(const Temporary&) = delete;
@@ -61,6 +68,8 @@ class Temporary {
   const std::string& name() const { return name_; }
 
  private:
+  int make() const { return ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+
   std::string name_;
 };
 
@@ -122,6 +131,13 @@ void require_replaceable(const struct stat& about, const std::string& path) {
   if (::access(path.c_str(), W_OK) != 0) write_failed(path, errno);
 }
 
+/// Links of /proc lead to what is open, and as a text to a name that this may have lost.
+bool is_at(const std::string& place, const struct stat& about) {
+  struct stat found {};
+  return ::stat(place.c_str(), &found) == 0 && found.st_dev == about.st_dev &&
+         found.st_ino == about.st_ino;
+}
+
 /// After a crash the name is there only when its folder has reached the disk too. Some file systems
 /// know nothing of that.
 void sync_folder(const std::string& file) {
@@ -142,11 +158,13 @@ void cannot_write(const std::string& path, const std::string& message, int code)
 void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write) {
   if (path.empty()) cannot_write(path, "the name of the file is empty", ENOENT);
-  const std::string place = end_of_links(path);
   struct stat about {};
-  const bool there = ::stat(place.c_str(), &about) == 0;
+  const bool there = ::stat(path.c_str(), &about) == 0;
   if (there && S_ISCHR(about.st_mode)) return write_device(path, write);
   if (there) require_replaceable(about, path);
+  const std::string place = end_of_links(path);
+  if (there && !is_at(place, about))
+    cannot_write(path, "it is open, but no name leads to it any more", ENOENT);
 
   const Temporary temporary(place, path);
   write(temporary.name());

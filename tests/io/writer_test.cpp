@@ -1,4 +1,5 @@
 // What stands at the place of an output: links, permissions, devices, and a disk that is full.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,11 +49,38 @@ TEST_F(IoWriterTest, WhatIsNoRegularFileIsRefused) {
   fs::create_hard_link(file("one.txt", "old"), path("two.txt"));
   EXPECT_ERROR(write_text(path("two.txt"), "new"), "has 2 names (hard links)");
   EXPECT_EQ(bytes_of(path("one.txt")), "old");
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_ERROR(write_text("/proc/self/fd/" + std::to_string(ends[1]), "x"),
+               "it is a pipe, not a regular file");
+  ::close(ends[0]);
+  ::close(ends[1]);
   if (::geteuid() != 0) {
     fs::permissions(file("shut.txt", "old"), fs::perms::owner_read);
     EXPECT_ERROR(write_text(path("shut.txt"), "new"), "Permission denied");
   }
   EXPECT_EQ(files(), ::geteuid() != 0 ? 4u : 3u) << "a temporary file was left";
+}
+
+TEST_F(IoWriterTest, AMissingFolderIsTheOneThatTheLinkLeadsTo) {
+  fs::create_symlink("nowhere/file.txt", path("link.txt"));
+  EXPECT_ERROR(write_text(path("link.txt"), "x"), "there is no folder '" + path("nowhere/") + "'");
+}
+
+TEST_F(IoWriterTest, AnOpenFileWithoutANameIsRefused) {
+  std::ofstream open(file("gone.txt", "old"));
+  const int number = ::open(path("gone.txt").c_str(), O_RDONLY);
+  fs::remove(path("gone.txt"));
+  EXPECT_ERROR(write_text("/proc/self/fd/" + std::to_string(number), "new"), "no name leads to it");
+  ::close(number);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(IoWriterTest, ANameMayHaveAsManyLettersAsTheSystemTakes) {
+  const std::string name(255, 'n');
+  write_text(path(name), "new");
+  EXPECT_EQ(bytes_of(path(name)), "new");
+  EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(IoWriterTest, ADeviceIsWrittenIntoAndStays) {
