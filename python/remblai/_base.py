@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
 from ._functions import DEFAULTS, run
@@ -155,6 +155,10 @@ class GroundMetric(BaseEstimator):
     status_: str
     transport_cost_: float
     n_iter_: int
+    classes_: NDArray[Any]
+
+    #: Whether labels of the model are those of `classes_`; else their places there.
+    _whole: bool
 
     #: How messages spell what the library calls otherwise.
     _names = NAMES
@@ -181,7 +185,7 @@ class GroundMetric(BaseEstimator):
         if unit is not None:
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
         arrays.update(verbose=self.verbose, keywords=keywords, names=self._names)
-        arrays["features"] = getattr(self, "feature_names_in_", ())
+        arrays["features"] = list(getattr(self, "feature_names_in_", ()))
         arrays["checkpoint"] = self.checkpoint
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
@@ -208,6 +212,12 @@ class GroundMetric(BaseEstimator):
 
     def _columns(self, values: Any, name: str, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""
+        fitted = hasattr(self, "feature_names_in_")
+        if not first and bool(_checks.column_names(values)) != fitted:
+            has = "does not have valid feature names" if fitted else "has feature names"
+            was = "with" if fitted else "without"
+            _checks.warn(f"{name} {has}, but {type(self).__name__} was fitted {was} feature names")
+            return
         try:
             validate_data(self, values, reset=first, skip_check_array=True)
         except ValueError as refused:
@@ -299,7 +309,20 @@ class GroundMetric(BaseEstimator):
         check_is_fitted(self, "model_")
         if self.model_.classes is None:
             raise AttributeError(f"{name}_: a fit with method='class-aware' has it")
-        return getattr(self.model_.classes, name)
+        found = getattr(self.model_.classes, name)
+        if np.ndim(found) == 0:
+            return found
+        return self._for_every_class(found, self.model_.classes.classes)
+
+    def _for_every_class(self, values: NDArray[Any], found: Any) -> NDArray[Any]:
+        """One entry, or column, for each of `classes_`: 0 for those that are not among the labels
+        `found` in the model, to which the values belong."""
+        if len(found) == len(self.classes_):
+            return values
+        numbers = self.classes_.astype(np.int64) if self._whole else np.arange(len(self.classes_))
+        every = np.zeros((*values.shape[:-1], len(numbers)), dtype=values.dtype)
+        every[..., np.searchsorted(numbers, found)] = values
+        return every
 
     @property
     def cost_(self) -> NDArray[Any]:
@@ -383,7 +406,7 @@ class GroundMetric(BaseEstimator):
         page.update(self._labels_to_show(yt))
         whole = self._to_write()
         if whole is not None:
-            _core.write_text(path, whole.html(names=self._names, **page))
+            _core.write_text(_checks.path(path), whole.html(names=self._names, **page))
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}
@@ -402,8 +425,8 @@ class GroundMetric(BaseEstimator):
     def pair_distance(self, pairs: ArrayLike) -> _checks.Float:
         """Distances of pairs of points, given as an array of shape (n, 2, d)."""
         check_is_fitted(self, "model_")
-        array = check_array(
-            pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs"
+        array = _checks.array(
+            pairs, "pairs", dtype=np.float64, allow_nd=True, ensure_2d=False
         )
         d = len(self.model_.metric_origin)
         if array.ndim != 3 or array.shape[1:] != (2, d):

@@ -187,7 +187,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         self.xs_, self.xt_, self._took_part = source, target, took_part
         self.__dict__.pop("classes_", None)
         if coded is not None:
-            self.classes_ = coded.classes
+            self.classes_, self._whole = coded.classes, coded.whole
         self._keep(model, source.dtype, comm)
         self._finish(error)
         return self
@@ -367,8 +367,8 @@ def _in_batches(work: Callable[[Any], Any], points: Any, size: int | None) -> ND
     """So many rows at a time."""
     if size is None:
         return work(points)
-    if size < 1:
-        raise ValueError(f"batch_size: {size} is less than 1")
+    if not isinstance(size, (int, np.integer)) or size < 1:
+        raise ValueError(f"batch_size: {size!r} is not a whole number from 1 on")
     return np.concatenate(
         [work(points[first : first + size]) for first in range(0, len(points), size)]
     )

@@ -307,6 +307,57 @@ def test_columns_keep_their_order():
             fit()
 
 
+def test_functions_and_models_take_no_other_columns():
+    source, target = (pandas.DataFrame(X, columns=list("abc")) for X in (Xs, Xt))
+    other = target.rename(columns={"b": "\x1b[2Jred"})
+    paths = {"Xs": source, "lambdas": [1.0]}
+    model = remblai.fit(Xs=source, ys=ys, Xt=target)
+    for wrong, there in ((target[list("cba")], "'c'"), (other, "'.x1b.2Jred'")):
+        for call, name in (
+            (lambda wrong=wrong: remblai.fit(Xs=source, Xt=wrong), "Xt"),
+            (lambda wrong=wrong: remblai.fit_path(Xt=wrong, **paths), "Xt"),
+            (lambda wrong=wrong: remblai.fit_path(Xt=target, X_test=wrong, **paths), "X_test"),
+            (lambda wrong=wrong: model.predict(wrong), "points"),
+            (lambda wrong=wrong: model.predict_proba(wrong), "points"),
+            (lambda wrong=wrong: model.propagate(wrong), "points"),
+            (lambda wrong=wrong: model.map(wrong), "points"),
+            (lambda wrong=wrong: model.map_back(wrong), "points"),
+            (lambda wrong=wrong: model.distances(source, wrong), "b"),
+        ):
+            with pytest.raises(ValueError, match=f"^{name}: column . is {there}, that of") as said:
+                call()
+            assert "\x1b" not in str(said.value)
+    # Numbers are no names, and points without names go by place.
+    assert remblai.fit(Xs=pandas.DataFrame(Xs), Xt=target).features == []
+    np.testing.assert_array_equal(model.map(pandas.DataFrame(Xs)), model.map(source))
+    np.testing.assert_array_equal(remblai.fit(Xs=source, Xt=Xt).f, model.f)
+
+
+def test_text_of_any_kind_is_no_number():
+    """NumPy has a second kind of text, which it turns into numbers as well."""
+    fitted = GroundMetricTransport().fit(Xs=Xs, ys=ys, Xt=Xt)
+    pairs = np.stack([Xs[:3], Xt[:3]], axis=1)
+    kinds = [str, object]
+    if hasattr(np.dtypes, "StringDType"):
+        kinds.append(np.dtypes.StringDType())
+    for kind in kinds:
+        matrices = np.stack([np.eye(2)] * 2).astype(str).astype(kind)
+        for call, name in (
+            (lambda: remblai.fit(Xs=Xs.astype(str).astype(kind), Xt=Xt), "Xs"),
+            (lambda: fitted.pair_distance(pairs.astype(str).astype(kind)), "pairs"),
+            (lambda: remblai.spd.karcher_mean(matrices), "matrices"),
+            (
+                lambda: remblai.fit(
+                    Xs=Xs, ys=ys, Xt=Xt, method="class-aware",
+                    target_shares=np.array([".2", ".3", ".5"]).astype(kind),
+                ),
+                "target_shares",
+            ),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match=f"^{name}: text"):
+                call()
+
+
 @pytest.mark.parametrize("wrong", [np.inf, np.nan])
 def test_a_classifier_names_the_points_that_are_wrong(wrong):
     bad = Xt.copy()

@@ -87,6 +87,33 @@ def test_exact_functions_are_pots(problem):
         remblai.exact(np.r_[-1.0, a[1:]], b, M)
 
 
+def test_emd2_of_several_columns_is_pots(problem):
+    a, b, M = problem
+    both = np.stack([b, b[::-1]], axis=1)
+    for arguments in ({"log": True}, {"return_matrix": True}):
+        ours, theirs = remblai.emd2(a, both, M, **arguments), ot.emd2(a, both, M, **arguments)
+        assert len(ours) == len(theirs) == 2
+        for (cost, log), (expected, their_log) in zip(ours, theirs):
+            assert cost == log["cost"] == pytest.approx(expected) and set(log) == set(their_log)
+            if "G" in log:
+                np.testing.assert_allclose(log["G"], their_log["G"], atol=1e-12)
+    assert [np.ndim(cost) for cost in remblai.emd2(a, both, M)] == [0, 0]
+
+
+def test_potentials_are_centred_as_pots_are(problem):
+    a, b, M = problem
+    for scale in (1, 3):
+        _, log = remblai.emd(scale * a, scale * b, M, log=True)
+        assert log["u"] @ a == pytest.approx(log["v"] @ b)
+        _, theirs = ot.emd(scale * a, scale * b, M, log=True)
+        np.testing.assert_allclose(log["u"], theirs["u"], atol=1e-9)
+        np.testing.assert_allclose(log["v"], theirs["v"], atol=1e-9)
+    _, plain = remblai.emd(a, b, M, log=True, center_dual=False)
+    assert plain["u"] @ a != pytest.approx(plain["v"] @ b)
+    shift = plain["u"] - remblai.emd(a, b, M, log=True)[1]["u"]
+    np.testing.assert_allclose(shift, shift[0], atol=1e-12)
+
+
 def test_sinkhorn2_is_pots(problem):
     a, b, M = problem
     both = np.stack([b, b[::-1]], axis=1)
