@@ -67,8 +67,15 @@ def array(values: Any, name: str, **how: Any) -> NDArray[Any]:
     """check_array of scikit-learn, of numbers on any device; what it refuses has this name."""
     values = on_processor(values)
     require_numbers(values, name)
-    try:
+    with called(name):
         return check_array(values, input_name=name, **how)
+
+
+@contextlib.contextmanager
+def called(name: str) -> Iterator[None]:
+    """What scikit-learn and NumPy refuse inside is told with the name of the argument."""
+    try:
+        yield
     except (TypeError, ValueError) as refused:
         if re.search(rf"\b(Input|for) {re.escape(name)}\b", str(refused)):
             raise

@@ -188,9 +188,10 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             _checks.require_unmasked(y, "y")
             _checks.require_numbers(X, "X")
             least = 2 if comm is None else 0
-            every = validate_data(
-                self, on_processor(X), dtype=_FLOATS, ensure_min_samples=least
-            )
+            with _checks.called("X"):
+                every = validate_data(
+                    self, on_processor(X), dtype=_FLOATS, ensure_min_samples=least
+                )
             if y is None:
                 raise ValueError(
                     "y: it requires y to be passed, but the target y is None; pass labels of X"
@@ -282,7 +283,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _points(self, X: ArrayLike) -> Any:
         check_is_fitted(self, "model_")
         _checks.require_numbers(X, "X")
-        return validate_data(self, on_processor(X), dtype=_FLOATS, reset=False)
+        with _checks.called("X"):
+            return validate_data(self, on_processor(X), dtype=_FLOATS, reset=False)
 
     def _rule(self) -> _core.Predictor:
         options = self._prediction()

@@ -72,6 +72,21 @@ def test_what_cannot_be_read(tmp_path):
         remblai.load(tmp_path / "text.npz")
 
 
+def test_what_is_no_path(fitted, tmp_path):
+    """Also of the file that keeps the state of a fit."""
+    for use, name in (
+        *((write, "path") for write in writers(fitted)),
+        (remblai.load, "path"),
+        (lambda path: remblai.fit(Xs=Xs, Xt=Xt, checkpoint=path), "checkpoint"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name}: a path cannot have a NUL"):
+            use(str(tmp_path / "a\0b"))
+        with pytest.raises(TypeError, match=f"^{name}: float; give the path of a file"):
+            use(3.0)
+    fitted.save(os.fsencode(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(remblai.load(tmp_path / "model.npz").plan(), fitted.coupling_)
+
+
 def test_links_lead_to_their_file(fitted, tmp_path):
     """A link stays one, and what it leads to has the new bytes."""
     for write in writers(fitted):

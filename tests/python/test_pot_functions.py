@@ -1,6 +1,8 @@
 """Functions with POT's signatures: what they return is what POT returns, and what they promise
 holds."""
 
+import inspect
+
 import numpy as np
 import ot
 import pytest
@@ -196,6 +198,37 @@ def test_solve_has_pots_results(problem, arguments):
         assert max(shift) < 1e-6  # the same up to a constant
     assert ours.status == "Converged" and ours.sparse_plan.shape == M.shape
     assert len(repr(ours).splitlines()) <= 3
+
+
+def test_arguments_stand_in_pots_order(problem):
+    """Names that are further keywords there, or further ones here, stand at the end."""
+    for ours, theirs in (
+        (remblai.solve, ot.solve),
+        (remblai.emd, ot.emd),
+        (remblai.emd2, ot.emd2),
+        (remblai.sinkhorn, ot.sinkhorn),
+        (remblai.sinkhorn2, ot.sinkhorn2),
+        (remblai.unbalanced, ot.unbalanced.sinkhorn_unbalanced),
+    ):
+        expected = list(inspect.signature(theirs).parameters)
+        found = list(inspect.signature(ours).parameters)
+        assert [name for name in found if name in expected] == expected[: len(found)]
+    a, b, M = problem
+    by_place = remblai.solve(
+        M, a, b, 0.1, None, "KL", None, "KL", None, 1, 50, None, None, 1e-4, False, "autodiff"
+    )
+    named = remblai.solve(M, a, b, reg=0.1, max_iter=50, tol=1e-4)
+    np.testing.assert_array_equal(by_place.plan, named.plan)
+    start = (np.zeros(40), np.zeros(30))
+    for call, name in (
+        (lambda: remblai.solve(M, a, b, plan_init=M), "plan_init"),
+        (lambda: remblai.solve(M, a, b, potentials_init=start), "potentials_init"),
+        (lambda: remblai.solve(M, a, b, grad="envelope"), "grad"),
+        (lambda: remblai.emd(a, b, M, potentials_init=start), "potentials_init"),
+        (lambda: remblai.emd2(a, b, M, potentials_init=start), "potentials_init"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name}: .*leave it out"):
+            call()
 
 
 def test_solve_says_what_it_cannot_do(problem):
