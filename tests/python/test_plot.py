@@ -89,6 +89,19 @@ def test_the_plan_has_the_names_of_classes(fitted):
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["green", "red"]
 
 
+def test_the_plan_has_the_order_of_classes(fitted):
+    ys, yt = np.arange(len(fitted.xs_)) % 3, np.arange(len(fitted.xt_)) % 4
+    rows, columns = (np.argsort(labels, kind="stable") for labels in (ys, yt))
+    for given, expected in (
+        ({"ys": ys}, fitted.coupling_[rows]),
+        ({"yt": yt}, fitted.coupling_[:, columns]),
+        ({"ys": ys, "yt": yt}, fitted.coupling_[rows][:, columns]),
+    ):
+        shown = plot.plan(fitted, **given).images[0].get_array()
+        np.testing.assert_array_equal(shown, expected)
+    plt.close("all")
+
+
 def wide(d=64):
     Xs, _, Xt, _ = shifted(d=d)
     return GroundMetricTransport().fit(Xs=Xs, Xt=Xt)

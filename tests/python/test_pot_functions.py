@@ -2,6 +2,7 @@
 holds."""
 
 import inspect
+import warnings
 
 import numpy as np
 import ot
@@ -46,6 +47,15 @@ def test_the_log_has_a_history_of_errors(problem):
     assert log["err"][-1] <= 1e-9 < log["err"][0]
     _, log = remblai.sinkhorn(a, np.stack([b, b[::-1]], axis=1), M, 0.05, log=True)
     assert len(log["err"]) > 2 and log["err"][-1] <= 1e-9
+
+
+def test_warnings_can_be_left_out(problem):
+    for solve in (remblai.sinkhorn, remblai.sinkhorn2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            solve(*problem, 1e-4, numItermax=1, warn=False)
+        with pytest.warns(UserWarning, match="raise numItermax"):
+            solve(*problem, 1e-4, numItermax=1, warn=True)
 
 
 def test_verbose_shows_the_errors(problem, capsys):

@@ -38,6 +38,17 @@ def test_weights_are_those_of_the_plan(method):
     np.testing.assert_allclose(none.predict_proba(Xt), plain.predict_proba(Xt), atol=1e-9)
 
 
+def test_weights_of_points_that_are_their_own_target_are_both():
+    both = GroundMetricClassifier(method="paper").fit(Xs, ys, sample_weight=RISING).model_
+    for found in (both.source_weights, both.target_weights):
+        np.testing.assert_allclose(found / found.sum(), RISING / RISING.sum())
+    other = GroundMetricClassifier(method="paper").fit(
+        Xs, ys, sample_weight=RISING, target_weight=RISING[::-1]
+    )
+    found = other.model_.target_weights
+    np.testing.assert_allclose(found / found.sum(), RISING[::-1] / RISING.sum())
+
+
 @pytest.mark.parametrize("method", ["paper", "class-aware"])
 def test_points_of_no_weight_take_no_part(method):
     weights = (np.arange(60) % 4 > 0).astype(float)
