@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
+from ._arrays import on_processor
 from ._functions import DEFAULTS, run
 
 #: Options of the library that an estimator calls by the names of POT and scikit-learn.
@@ -159,6 +160,8 @@ class GroundMetric(BaseEstimator):
 
     #: Whether labels of the model are those of `classes_`; else their places there.
     _whole: bool
+    #: Which source points have a label, where those without one are not in the model.
+    _took_part: NDArray[np.bool_] | None = None
 
     #: How messages spell what the library calls otherwise.
     _names = NAMES
@@ -323,6 +326,13 @@ class GroundMetric(BaseEstimator):
         every = np.zeros((*values.shape[:-1], len(numbers)), dtype=values.dtype)
         every[..., np.searchsorted(numbers, found)] = values
         return every
+
+    def _of_those_fitted(self, ys: ArrayLike) -> ArrayLike:
+        """Labels of the source points that are in the model, given for these or for all."""
+        _checks.require_unmasked(ys, "ys")
+        if self._took_part is None or np.shape(ys)[:1] != self._took_part.shape:
+            return ys
+        return np.asarray(on_processor(ys))[self._took_part]
 
     @property
     def cost_(self) -> NDArray[Any]:

@@ -136,6 +136,11 @@ def require_nothing(value: Any, name: str) -> None:
         raise ValueError(f"{name}: there is no use for it here; leave it out")
 
 
+def require_whole(value: Any, name: str, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name}: {value!r} is not a whole number from {least} on")
+
+
 def threads(value: Any) -> Any:
     """As scikit-learn counts jobs: None and -1 are one for each core, -2 one less. 0 is all here.
     What is no whole number is left for the library to refuse."""

@@ -241,6 +241,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             mapped = _checks.like(model.map(), source)
             fitted.fit(mapped, labels, **({"sample_weight": weights} if weighed else {}))
         self.classes_, self.estimator_, self._whole = coded.classes, fitted, coded.whole
+        self._took_part = took_part
         self._keep(model, every.dtype, comm)
         self._finish(error)
         return self

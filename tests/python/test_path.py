@@ -65,6 +65,8 @@ def test_the_picture(path):
         boxes = [label.get_window_extent() for label in ax.get_xticklabels(which="both")]
         assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "0.3", "0.1"]
         assert not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:]))
+        # The legend covers neither line.
+        assert ax.get_legend().get_window_extent().y0 >= ax.bbox.y1
     plt.close("all")
     with pytest.raises(TypeError, match="fit_path"):
         plot.path(path[0])
