@@ -125,7 +125,7 @@ std::string doubt_of(const ClassModel& classes, const Names& names) {
 
 void bind_class_model(nb::module_& core) {
   const auto array = [](auto select) { return array_of<ClassModel>(select); };
-  nb::class_<ClassModel>(core, "ClassModel",
+  nb::class_<ClassModel>(core, "ClassModel", nb::dynamic_attr(),
                          "What a class-aware fit knows of the classes. Arrays are read-only views; "
                          "entries and rows follow `classes`.")
       .def_prop_ro("classes", array([](auto& c) -> auto& { return c.classes; }),
@@ -231,8 +231,13 @@ void bind_model(nb::module_& core) {
       .def_prop_ro("options", [](const Model& m) { return to_dict(m.options); })
       .def_prop_ro(
           "classes",
-          [](const Model& m) -> const ClassModel* { return m.classes ? &*m.classes : nullptr; },
-          nb::rv_policy::reference_internal,
+          [](nb::handle_t<Model> self) {
+            const Model& m = nb::cast<const Model&>(self);
+            if (!m.classes) return nb::object(nb::none());
+            nb::object found = nb::cast(&*m.classes, nb::rv_policy::reference);
+            nb::setattr(found, "_model", self);  // keeps it alive, and is what is pickled
+            return found;
+          },
           nb::for_getter(nb::sig("def classes(self) -> ClassModel | None")),
           "what a class-aware fit knows of the classes; None for the method paper")
       .def_prop_ro(
@@ -348,7 +353,8 @@ void bind_model(nb::module_& core) {
                 nb::module_::import_("remblai._checks").attr("path")(file));
             unlocked([&] { save(m, path.string()); });
           },
-          "path"_a, nb::sig("def save(self, path: str | os.PathLike) -> None"), "writes the .npz file that load and the command line read")
+          "path"_a, nb::sig("def save(self, path: str | os.PathLike) -> None"),
+          "writes the .npz file that load and the command line read")
       .def("__repr__", [](const Model& m) {
         return fmt::format(
             "<remblai.Model: {} source and {} target points of {} features\n"

@@ -88,7 +88,7 @@ PARAMETERS = """
     caution : {"auto", "cautious", "bold"}
         Class-aware: whether class shares stay near those of the source where the classifier is not
         reliable.
-    target_shares : {"estimated", "source", "uniform"} or array of shape (classes,)
+    target_shares : {"estimated", "source", "uniform"} or array of shape (n_classes,)
         Class-aware: class shares of the target, estimated or known; an array follows the labels of
         the source in ascending order.
     landmarks : int
@@ -136,14 +136,14 @@ ATTRIBUTES = """
         `niter`, `log_u` and `log_v`.
     n_iter_ : int
         Outer steps made.
-    shares_ : array of shape (classes,)
+    shares_ : array of shape (n_classes,)
         Class-aware: estimated share of each of `classes_` in the target.
-    source_shares_ : array of shape (classes,)
+    source_shares_ : array of shape (n_classes,)
         Class-aware: the same of the source.
     reliability_ : float
         Class-aware: between 0 and 1, found without target labels; labels are doubtful below 0.8,
         which brings a warning.
-    trust_ : array of shape (classes,)
+    trust_ : array of shape (n_classes,)
         Class-aware: how much of the move of each class by itself is kept, between 0 (its share
         alone changed) and 1."""
 

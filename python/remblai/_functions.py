@@ -362,4 +362,13 @@ def _from_bytes(content: bytes) -> _core.Model:
         return _core.load(path)
 
 
+def _classes_of(model: _core.Model) -> _core.ClassModel | None:
+    return model.classes
+
+
+def _owner(classes: _core.ClassModel) -> tuple[Callable[..., Any], tuple[Any]]:
+    return _classes_of, (getattr(classes, "_model"),)
+
+
 copyreg.pickle(_core.Model, _to_bytes)
+copyreg.pickle(_core.ClassModel, _owner)  # with its model
