@@ -28,10 +28,12 @@ namespace {
 
 using namespace nb::literals;
 
-// Anything that the package takes for points, as the library reads it.
-MatrixIn points_from(const nb::object& values) {
+// Anything that the package takes for points, as the library reads it. Columns with names must be
+// the `features`, where these have names too.
+MatrixIn points_from(const nb::object& values, const std::vector<std::string>& features = {},
+                     const char* name = "points") {
   return nb::cast<MatrixIn>(
-      nb::module_::import_("remblai._checks").attr("core_points")(values, "points"));
+      nb::module_::import_("remblai._checks").attr("core_points")(values, name, features));
 }
 
 // A read-only view of one array of a model, or of its classes.
@@ -123,7 +125,7 @@ std::string doubt_of(const ClassModel& classes, const Names& names) {
 
 void bind_class_model(nb::module_& core) {
   const auto array = [](auto select) { return array_of<ClassModel>(select); };
-  nb::class_<ClassModel>(core, "ClassModel",
+  nb::class_<ClassModel>(core, "ClassModel", nb::dynamic_attr(),
                          "What a class-aware fit knows of the classes. Arrays are read-only views; "
                          "entries and rows follow `classes`.")
       .def_prop_ro("classes", array([](auto& c) -> auto& { return c.classes; }),
@@ -229,8 +231,13 @@ void bind_model(nb::module_& core) {
       .def_prop_ro("options", [](const Model& m) { return to_dict(m.options); })
       .def_prop_ro(
           "classes",
-          [](const Model& m) -> const ClassModel* { return m.classes ? &*m.classes : nullptr; },
-          nb::rv_policy::reference_internal,
+          [](nb::handle_t<Model> self) {
+            const Model& m = nb::cast<const Model&>(self);
+            if (!m.classes) return nb::object(nb::none());
+            nb::object found = nb::cast(&*m.classes, nb::rv_policy::reference);
+            nb::setattr(found, "_model", self);  // keeps it alive, and is what is pickled
+            return found;
+          },
           nb::for_getter(nb::sig("def classes(self) -> ClassModel | None")),
           "what a class-aware fit knows of the classes; None for the method paper")
       .def_prop_ro(
@@ -284,7 +291,7 @@ void bind_model(nb::module_& core) {
           "map",
           [](const Model& m, const nb::object& values) {
             if (values.is_none()) return give(unlocked([&] { return map(m); }));
-            const MatrixIn points = points_from(values);
+            const MatrixIn points = points_from(values, m.features);
             return give(unlocked([&] { return map(m, read(points)); }));
           },
           "points"_a = nb::none(), "where source points go: those of the model, or the ones given")
@@ -292,7 +299,7 @@ void bind_model(nb::module_& core) {
           "map_back",
           [](const Model& m, const nb::object& values) {
             if (values.is_none()) return give(unlocked([&] { return map_back(m); }));
-            const MatrixIn points = points_from(values);
+            const MatrixIn points = points_from(values, m.features);
             return give(unlocked([&] { return map_back(m, read(points)); }));
           },
           "points"_a = nb::none(),
@@ -301,7 +308,7 @@ void bind_model(nb::module_& core) {
           "predict",
           [](const Model& m, const nb::object& values, const nb::kwargs& keywords) {
             const PredictOptions options = prediction_from(keywords);
-            const MatrixIn points = points_from(values);
+            const MatrixIn points = points_from(values, m.features);
             return give(unlocked([&] { return predict(m, read(points), options); }));
           },
           "points"_a, "options"_a,
@@ -314,7 +321,7 @@ void bind_model(nb::module_& core) {
           "predict_proba",
           [](const Model& m, const nb::object& values, const nb::kwargs& keywords) {
             const PredictOptions options = prediction_from(keywords);
-            const MatrixIn points = points_from(values);
+            const MatrixIn points = points_from(values, m.features);
             return give(unlocked([&] { return probabilities(m, read(points), options); }));
           },
           "points"_a, "options"_a,
@@ -324,14 +331,15 @@ void bind_model(nb::module_& core) {
       .def(
           "propagate",
           [](const Model& m, const nb::object& values) {
-            const MatrixIn points = points_from(values);
+            const MatrixIn points = points_from(values, m.features);
             return give(unlocked([&] { return propagate(m, read(points)); }));
           },
           "points"_a, "(classes, shares): labels of target points, through the plan")
       .def(
           "distances",
           [](const Model& m, const nb::object& first, const nb::object& second) {
-            const MatrixIn a = points_from(first), b = points_from(second);
+            const MatrixIn a = points_from(first, m.features, "a");
+            const MatrixIn b = points_from(second, m.features, "b");
             return give(unlocked([&] { return distances(m, read(a), read(b)); }));
           },
           "a"_a, "b"_a, "|a_i - b_j| in the metric of the model, all pairs of rows")
@@ -340,10 +348,13 @@ void bind_model(nb::module_& core) {
           "the model with the source points of all ranks, on rank 0; all ranks call it")
       .def(
           "save",
-          [](const Model& m, const std::filesystem::path& path) {
+          [](const Model& m, const nb::object& file) {
+            const auto path = nb::cast<std::filesystem::path>(
+                nb::module_::import_("remblai._checks").attr("path")(file));
             unlocked([&] { save(m, path.string()); });
           },
-          "path"_a, "writes the .npz file that load and the command line read")
+          "path"_a, nb::sig("def save(self, path: str | os.PathLike) -> None"),
+          "writes the .npz file that load and the command line read")
       .def("__repr__", [](const Model& m) {
         return fmt::format(
             "<remblai.Model: {} source and {} target points of {} features\n"

@@ -38,9 +38,13 @@ def on_gpu(values: Any) -> Any:
 
 
 def kind_of(values: Any) -> str:
-    """Such as float32, without a look at the entries; empty where there are none."""
+    """Such as float32, without a look at the entries; empty where there are none, and where it is
+    no array, of which later checks tell."""
     if not hasattr(values, "dtype") or not hasattr(values, "shape"):
-        values = np.asarray(values)
+        try:
+            values = np.asarray(values)
+        except ValueError:
+            return ""
     return str(values.dtype).rpartition(".")[2] if math.prod(values.shape) else ""
 
 

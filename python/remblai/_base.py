@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _checks, _core, _metric
+from ._arrays import on_processor
 from ._functions import DEFAULTS, run
 
 #: Options of the library that an estimator calls by the names of POT and scikit-learn.
@@ -87,7 +88,7 @@ PARAMETERS = """
     caution : {"auto", "cautious", "bold"}
         Class-aware: whether class shares stay near those of the source where the classifier is not
         reliable.
-    target_shares : {"estimated", "source", "uniform"} or array of shape (classes,)
+    target_shares : {"estimated", "source", "uniform"} or array of shape (n_classes,)
         Class-aware: class shares of the target, estimated or known; an array follows the labels of
         the source in ascending order.
     landmarks : int
@@ -135,14 +136,14 @@ ATTRIBUTES = """
         `niter`, `log_u` and `log_v`.
     n_iter_ : int
         Outer steps made.
-    shares_ : array of shape (classes,)
+    shares_ : array of shape (n_classes,)
         Class-aware: estimated share of each of `classes_` in the target.
-    source_shares_ : array of shape (classes,)
+    source_shares_ : array of shape (n_classes,)
         Class-aware: the same of the source.
     reliability_ : float
         Class-aware: between 0 and 1, found without target labels; labels are doubtful below 0.8,
         which brings a warning.
-    trust_ : array of shape (classes,)
+    trust_ : array of shape (n_classes,)
         Class-aware: how much of the move of each class by itself is kept, between 0 (its share
         alone changed) and 1."""
 
@@ -155,6 +156,12 @@ class GroundMetric(BaseEstimator):
     status_: str
     transport_cost_: float
     n_iter_: int
+    classes_: NDArray[Any]
+
+    #: Whether labels of the model are those of `classes_`; else their places there.
+    _whole: bool
+    #: Which source points have a label, where those without one are not in the model.
+    _took_part: NDArray[np.bool_] | None = None
 
     #: How messages spell what the library calls otherwise.
     _names = NAMES
@@ -181,7 +188,7 @@ class GroundMetric(BaseEstimator):
         if unit is not None:
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
         arrays.update(verbose=self.verbose, keywords=keywords, names=self._names)
-        arrays["features"] = getattr(self, "feature_names_in_", ())
+        arrays["features"] = list(getattr(self, "feature_names_in_", ()))
         arrays["checkpoint"] = self.checkpoint
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
@@ -208,6 +215,12 @@ class GroundMetric(BaseEstimator):
 
     def _columns(self, values: Any, name: str, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""
+        fitted = hasattr(self, "feature_names_in_")
+        if not first and bool(_checks.column_names(values)) != fitted:
+            has = "does not have valid feature names" if fitted else "has feature names"
+            was = "with" if fitted else "without"
+            _checks.warn(f"{name} {has}, but {type(self).__name__} was fitted {was} feature names")
+            return
         try:
             validate_data(self, values, reset=first, skip_check_array=True)
         except ValueError as refused:
@@ -299,7 +312,27 @@ class GroundMetric(BaseEstimator):
         check_is_fitted(self, "model_")
         if self.model_.classes is None:
             raise AttributeError(f"{name}_: a fit with method='class-aware' has it")
-        return getattr(self.model_.classes, name)
+        found = getattr(self.model_.classes, name)
+        if np.ndim(found) == 0:
+            return found
+        return self._for_every_class(found, self.model_.classes.classes)
+
+    def _for_every_class(self, values: NDArray[Any], found: Any) -> NDArray[Any]:
+        """One entry, or column, for each of `classes_`: 0 for those that are not among the labels
+        `found` in the model, to which the values belong."""
+        if len(found) == len(self.classes_):
+            return values
+        numbers = self.classes_.astype(np.int64) if self._whole else np.arange(len(self.classes_))
+        every = np.zeros((*values.shape[:-1], len(numbers)), dtype=values.dtype)
+        every[..., np.searchsorted(numbers, found)] = values
+        return every
+
+    def _of_those_fitted(self, ys: ArrayLike) -> ArrayLike:
+        """Labels of the source points that are in the model, given for these or for all."""
+        _checks.require_unmasked(ys, "ys")
+        if self._took_part is None or np.shape(ys)[:1] != self._took_part.shape:
+            return ys
+        return np.asarray(on_processor(ys))[self._took_part]
 
     @property
     def cost_(self) -> NDArray[Any]:
@@ -383,7 +416,7 @@ class GroundMetric(BaseEstimator):
         page.update(self._labels_to_show(yt))
         whole = self._to_write()
         if whole is not None:
-            _core.write_text(path, whole.html(names=self._names, **page))
+            _core.write_text(_checks.path(path), whole.html(names=self._names, **page))
 
     def _labels_to_show(self, yt: ArrayLike | None) -> dict[str, Any]:
         return {"target_labels": _checks.labels(yt, len(self.model_.g), "yt", unknown=True)}
@@ -402,8 +435,8 @@ class GroundMetric(BaseEstimator):
     def pair_distance(self, pairs: ArrayLike) -> _checks.Float:
         """Distances of pairs of points, given as an array of shape (n, 2, d)."""
         check_is_fitted(self, "model_")
-        array = check_array(
-            pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs"
+        array = _checks.array(
+            pairs, "pairs", dtype=np.float64, allow_nd=True, ensure_2d=False
         )
         d = len(self.model_.metric_origin)
         if array.ndim != 3 or array.shape[1:] != (2, d):

@@ -8,6 +8,7 @@ import difflib
 import functools
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array
 
 from . import _core
 from ._arrays import kind_of, on_processor
@@ -58,17 +59,28 @@ def points(
     array. There are at `least` so many."""
     if values is None:
         raise ValueError(f"{name}: no points given; pass {name}=")
+    kinds = [np.float64, np.float32]
+    return array(values, name, dtype=kinds, copy=copy, ensure_min_samples=least)
+
+
+def array(values: Any, name: str, **how: Any) -> NDArray[Any]:
+    """check_array of scikit-learn, of numbers on any device; what it refuses has this name."""
     values = on_processor(values)
     require_numbers(values, name)
-    kinds = [np.float64, np.float32]
+    with called(name):
+        return check_array(values, input_name=name, **how)
+
+
+@contextlib.contextmanager
+def called(name: str) -> Iterator[None]:
+    """What scikit-learn and NumPy refuse inside is told with the name of the argument."""
     try:
-        return check_array(
-            values, dtype=kinds, input_name=name, copy=copy, ensure_min_samples=least
-        )
-    except ValueError as refused:
-        if f" {name} " in str(refused):
+        yield
+    except (TypeError, ValueError) as refused:
+        if re.search(rf"\b(Input|for) {re.escape(name)}\b", str(refused)):
             raise
-        raise ValueError(f"{name}: {refused}") from None
+        kind = TypeError if isinstance(refused, TypeError) else ValueError
+        raise kind(f"{name}: {refused}") from None
 
 
 def require_numbers(values: Any, name: str) -> None:
@@ -78,14 +90,14 @@ def require_numbers(values: Any, name: str) -> None:
     if scipy.sparse.issparse(values):
         return
     try:
-        array = np.asarray(values)
+        entries = np.asarray(values)
     except Exception:  # lists of unequal length, tensors elsewhere: they are told of later
         return
     kinds: tuple[type, ...] = (str, bytes)
-    if array.dtype.kind in "US" or _holds(array, kinds):
+    if entries.dtype.kind in "UST" or _holds(entries, kinds):
         raise ValueError(f"{name}: text; convert it to numbers first, as by .astype(float)")
     kinds = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
-    if array.dtype.kind in "Mm" or _holds(array, kinds):
+    if entries.dtype.kind in "Mm" or _holds(entries, kinds):
         raise ValueError(
             f"{name}: dates or times; say in which unit they are numbers, as by "
             "(dates - dates.min()) / numpy.timedelta64(1, 'D')"
@@ -106,11 +118,9 @@ def _holds(array: NDArray[Any], kinds: tuple[type, ...]) -> bool:
 
 def numbers(values: ArrayLike, name: str, *, finite: bool = True) -> Float:
     """float64 of any shape."""
-    values = on_processor(values)
-    require_numbers(values, name)
-    return check_array(
-        values, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0,
-        ensure_all_finite=finite, input_name=name,
+    return array(
+        values, name, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0,
+        ensure_all_finite=finite,
     )  # fmt: skip
 
 
@@ -118,6 +128,17 @@ def result_type(*arrays: Any) -> type[np.floating[Any]]:
     """float32 where every array that is not empty is; else float64."""
     kinds = {kind_of(values) for values in arrays} - {""}
     return np.float32 if kinds == {"float32"} else np.float64
+
+
+def require_nothing(value: Any, name: str) -> None:
+    """Refuses an argument that stands in a signature because other packages have it."""
+    if value is not None:
+        raise ValueError(f"{name}: there is no use for it here; leave it out")
+
+
+def require_whole(value: Any, name: str, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name}: {value!r} is not a whole number from {least} on")
 
 
 def threads(value: Any) -> Any:
@@ -131,17 +152,23 @@ def threads(value: Any) -> Any:
 
 
 def seed(value: Any) -> Any:
-    """A number from what scikit-learn takes as random_state; None is the library's default."""
+    """A number from what scikit-learn takes as random_state; None is the library's default. Beyond
+    its largest whole number, up to 2^32 - 1, they begin again at 0."""
     if isinstance(value, np.random.RandomState):
         return int(value.randint(2**31 - 1))
     if isinstance(value, np.random.Generator):
         return int(value.integers(2**31 - 1))
+    if isinstance(value, (int, np.integer)) and 2**31 <= value < 2**32:
+        return int(value) - 2**31
     return value
 
 
-def core_points(values: ArrayLike | None, name: str) -> Float:
-    """Points, checked, as the compiled module reads them."""
-    return for_core(points(values, name))
+def core_points(values: ArrayLike | None, name: str, features: Sequence[str] = ()) -> Float:
+    """Points, checked, as the compiled module reads them. `features` are names of the columns of a
+    model, which those of a data frame must be too."""
+    checked = for_core(points(values, name))
+    same_columns(values, name, features, "the model")
+    return checked
 
 
 def for_core(values: ArrayLike) -> Float:
@@ -159,6 +186,8 @@ def agreed(comm: Any, check: Callable[[], Any]) -> Any:
     first of them does. Without one, `check` is called."""
     if comm is None:
         return check()
+    if not hasattr(comm, "allgather") or not hasattr(comm, "py2f"):
+        raise TypeError(f"comm: {type(comm).__name__}; give a communicator of mpi4py, or none")
     result: Any = None
     fault: Exception | None = None
     try:
@@ -171,13 +200,22 @@ def agreed(comm: Any, check: Callable[[], Any]) -> Any:
     return result
 
 
+def path(value: Any, name: str = "path") -> str:
+    """Where a file is, as the compiled module reads it."""
+    try:
+        text = os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"{name}: {type(value).__name__}; give the path of a file") from None
+    if "\0" in text:
+        raise ValueError(f"{name}: a path cannot have a NUL, and {text!r} does")
+    return text
+
+
 def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
     if values is None:
         return None
-    values = on_processor(values)
-    require_numbers(values, name)
-    checked = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
-    checked = np.ascontiguousarray(column_or_1d(checked))
+    checked = array(values, name, dtype=np.float64, ensure_2d=False, allow_nd=True)
+    checked = np.ascontiguousarray(one_each(checked, name))
     if len(checked) != count:
         raise ValueError(f"{name}: {len(checked)} weights for {count} points; give one a point")
     return checked
@@ -185,12 +223,37 @@ def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
 
 def shares(values: ArrayLike, name: str) -> Float:
     """One number a class, as the one row that the compiled module reads."""
-    checked = check_array(
-        on_processor(values), dtype=np.float64, ensure_2d=False, input_name=name
-    )
+    checked = array(values, name, dtype=np.float64, ensure_2d=False)
     if checked.ndim != 1:
         raise ValueError(f"{name}: an array of shape {checked.shape}; give one number a class")
     return np.ascontiguousarray(checked[None, :])
+
+
+def leave_out_weightless(
+    keywords: dict[str, Any],
+    codes: NDArray[np.int64] | None,
+    weights: Float | None,
+    comm: Any = None,
+) -> None:
+    """Where target shares are given for all labels of the source, those of classes without weight,
+    which no plan can reach, leave `keywords`: they are 0. All ranks call it."""
+    given = keywords.get("target_shares")
+    if not isinstance(given, np.ndarray):
+        return
+    here = np.empty(0, np.int64) if codes is None else codes
+    parts = [(set(here.tolist()), set((here if weights is None else here[weights > 0]).tolist()))]
+    parts = parts if comm is None else comm.allgather(parts[0])
+    every = sorted(set().union(*(labels for labels, _ in parts)))
+    reached = set().union(*(labels for _, labels in parts))
+    if given.shape[1] != len(every):
+        return
+    some = np.array([label in reached for label in every], dtype=bool)
+    if np.any(given[:, ~some] != 0):
+        raise ValueError(
+            "target_shares: a class whose source points have no weight has a share; give 0 there, "
+            "or these points a weight"
+        )
+    keywords["target_shares"] = np.ascontiguousarray(given[:, some])
 
 
 def labels(
@@ -266,12 +329,19 @@ def require_known_labels(given: NDArray[np.int64] | None, name: str, comm: Any =
 def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
     """One entry a point, of any type."""
     require_unmasked(values, name)
-    given = np.asarray(on_processor(values))
-    if given.ndim != 1:
-        given = column_or_1d(given)
+    given = one_each(np.asarray(on_processor(values)), name)
     if len(given) != count:
         raise ValueError(f"{name}: {len(given)} labels for {count} points; give one a point")
     return given
+
+
+def one_each(given: NDArray[Any], name: str) -> NDArray[Any]:
+    """A row of entries, which may stand in a column."""
+    if given.ndim == 1:
+        return given
+    if given.ndim != 2 or given.shape[1] != 1:
+        raise ValueError(f"{name}: an array of shape {given.shape}; give one entry a point")
+    return given[:, 0]
 
 
 def same_features(source: NDArray[Any], target: NDArray[Any], name: str = "Xs") -> None:
@@ -280,6 +350,30 @@ def same_features(source: NDArray[Any], target: NDArray[Any], name: str = "Xs") 
             f"Xt: points have {target.shape[1]} features, those of {name} have {source.shape[1]}; "
             "both domains need the same (are labels where points should be?)"
         )
+
+
+def column_names(values: Any) -> list[str]:
+    """The names of the columns of a data frame; empty where it has none, or numbers in place of
+    them."""
+    names = getattr(values, "columns", ())
+    named = len(names) > 0 and all(isinstance(name, str) for name in names)
+    return [str(name) for name in names] if named else []
+
+
+def same_columns(values: Any, name: str, known: Sequence[str], other: str) -> None:
+    """Refuses a data frame whose columns have other names than those `known` of the `other`, or
+    stand in another order. Points without names are taken as they are."""
+    names = column_names(values)
+    if not names or not known:
+        return
+    for place, (here, there) in enumerate(zip(names, known)):
+        if here != there:
+            raise ValueError(
+                printable(
+                    f"{name}: column {place} is '{here}', that of {other} is '{there}'; columns go "
+                    "by place, so both need the same names in the same order"
+                )
+            )
 
 
 def known_keywords(function: Function) -> Function:

@@ -185,11 +185,13 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             )
 
         def checked() -> tuple[Any, Any]:
+            _checks.require_unmasked(y, "y")
             _checks.require_numbers(X, "X")
             least = 2 if comm is None else 0
-            every = validate_data(
-                self, on_processor(X), dtype=_FLOATS, ensure_min_samples=least
-            )
+            with _checks.called("X"):
+                every = validate_data(
+                    self, on_processor(X), dtype=_FLOATS, ensure_min_samples=least
+                )
             if y is None:
                 raise ValueError(
                     "y: it requires y to be passed, but the target y is None; pass labels of X"
@@ -239,6 +241,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             mapped = _checks.like(model.map(), source)
             fitted.fit(mapped, labels, **({"sample_weight": weights} if weighed else {}))
         self.classes_, self.estimator_, self._whole = coded.classes, fitted, coded.whole
+        self._took_part = took_part
         self._keep(model, every.dtype, comm)
         self._finish(error)
         return self
@@ -281,7 +284,8 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _points(self, X: ArrayLike) -> Any:
         check_is_fitted(self, "model_")
         _checks.require_numbers(X, "X")
-        return validate_data(self, on_processor(X), dtype=_FLOATS, reset=False)
+        with _checks.called("X"):
+            return validate_data(self, on_processor(X), dtype=_FLOATS, reset=False)
 
     def _rule(self) -> _core.Predictor:
         options = self._prediction()
@@ -305,18 +309,15 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
             return self.estimator_.predict_proba(_metric.beside_mapped(self.model_, points))
         found, probabilities = self._rule().probabilities(points)
         probabilities = _checks.like(probabilities, points)
-        if len(found) == len(self.classes_):
-            return probabilities
         # A class whose points have no mass in the plan is no neighbour.
-        numbers = self.classes_.astype(np.int64) if self._whole else np.arange(len(self.classes_))
-        whole = np.zeros((len(probabilities), len(numbers)), dtype=probabilities.dtype)
-        whole[:, np.searchsorted(numbers, found)] = probabilities
-        return whole
+        return self._for_every_class(probabilities, found)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of labels that are right, among points whose label in y is known: NaN, None and
         -1 are not, unless they are classes."""
         check_is_fitted(self, "model_")
+        _checks.require_unmasked(y, "y")
+        _checks.require_unmasked(sample_weight, "sample_weight")
         X, y, sample_weight = (on_processor(given) for given in (X, y, sample_weight))
         truth = column_or_1d(np.asarray(y))
         known = np.flatnonzero(_labels.is_known(truth, self.classes_))

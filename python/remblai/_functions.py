@@ -6,7 +6,7 @@ import copyreg
 import os
 import pathlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,12 +82,13 @@ def fit(
     _checks.require_known(keywords, [*DEFAULTS, "known_labels", "source_weights", "target_weights"])
     if start is not None and not isinstance(start, _core.Model):
         raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
-    names = getattr(Xs, "columns", ())
+    names = _checks.column_names(Xs)
 
     def checked() -> tuple[Any, Any, dict[str, Any]]:
         source = _checks.points(Xs, "Xs", least=1 if comm is None else 0)
         target = _checks.points(Xt, "Xt")
         _checks.same_features(source, target)
+        _checks.same_columns(Xt, "Xt", names, "Xs")
         some = len(source) > 0  # a rank may have none
         given = _checks.labels(ys, len(source), "ys") if some else None
         return (
@@ -137,7 +138,7 @@ def run(
     source_weights: Any = None,
     target_weights: Any = None,
     known_labels: Any = None,
-    features: Any = (),
+    features: Iterable[str] = (),
     callback: Callable[[dict[str, Any]], Any] | None = None,
     start: _core.Model | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -149,6 +150,7 @@ def run(
     """fit without its checks, on arrays that passed them: the model, and what stopped it or None.
     `names` is how the caller spells options in messages."""
     keywords = prepared(keywords)
+    _checks.leave_out_weightless(keywords, ys, source_weights, comm)
     if comm is None:
         _checks.warn_of(len(Xs), len(Xt), ys)
     problem = _core.Problem(
@@ -159,11 +161,12 @@ def run(
         source_weights,
         target_weights,
         known_labels,
-        [str(name) for name in features],
+        list(features),
     )
     with Progress(verbose, callback) as watch, _checks.spelled(names):
         ranks = None if comm is None else comm.py2f()
-        return _core.fit(problem, keywords, watch, start, checkpoint, ranks)
+        kept = None if checkpoint is None else _checks.path(checkpoint, "checkpoint")
+        return _core.fit(problem, keywords, watch, start, kept, ranks)
 
 
 def prepared(keywords: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +215,7 @@ def _plain(value: Any) -> Any:
 
 def load(path: str | os.PathLike[str]) -> _core.Model:
     """A model from the file that `Model.save` or the command line wrote."""
-    return _core.load(path)
+    return _core.load(_checks.path(path))
 
 
 class Plan(NamedTuple):
@@ -359,4 +362,13 @@ def _from_bytes(content: bytes) -> _core.Model:
         return _core.load(path)
 
 
+def _classes_of(model: _core.Model) -> _core.ClassModel | None:
+    return model.classes
+
+
+def _owner(classes: _core.ClassModel) -> tuple[Callable[..., Any], tuple[Any]]:
+    return _classes_of, (getattr(classes, "_model"),)
+
+
 copyreg.pickle(_core.Model, _to_bytes)
+copyreg.pickle(_core.ClassModel, _owner)  # with its model

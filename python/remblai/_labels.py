@@ -101,15 +101,16 @@ def of_known(
     """The labels of source points that are known, and which these are. -1 is a class beside 1
     alone, the two names that binary classes often have. `everywhere` are the labels of all ranks,
     where there are several; one of them may have none that is known."""
-    known = _known_of_source(labels, everywhere)
+    known = known_of_source(labels, everywhere)
     if not known.any() and not (everywhere and any(map(_is_label, everywhere))):
         raise ValueError(f"{name}: no label is known; NaN, None and -1 mark those that are not")
     return (labels if known.all() else np.array(labels[known].tolist())), known
 
 
-def _known_of_source(
+def known_of_source(
     labels: NDArray[Any], everywhere: Iterable[Any] | None = None
 ) -> NDArray[np.bool_]:
+    """is_known of labels that are those of a source: -1 is a class beside 1 alone."""
     there = labels.tolist() if everywhere is None else everywhere
     signs = {label for label in there if _is_label(label)} == {1}
     return is_known(labels, (-1, 1) if signs else ())
@@ -117,7 +118,7 @@ def _known_of_source(
 
 def whole_or_none(labels: NDArray[Any], name: str) -> NDArray[np.int64] | None:
     """Labels that a model can hold; None where they are of another kind, or some are not known."""
-    if labels.dtype.kind not in "iubf" or not _known_of_source(labels).all():
+    if labels.dtype.kind not in "iubf" or not known_of_source(labels).all():
         return None
     if labels.dtype.kind == "f" and np.any(labels != np.round(labels)):
         return None

@@ -105,25 +105,29 @@ def fit_path(
     weights = np.sort(_checks.numbers(lambdas, "lambdas").ravel())[::-1]
     if len(weights) == 0:
         raise ValueError("lambdas: none are given")
-    names = getattr(Xs, "columns", ())
+    names = _checks.column_names(Xs)
+    for values, name in ((Xt, "Xt"), (X_test, "X_test")):
+        _checks.same_columns(values, name, names, "Xs")
     Xs, Xt = _checks.points(Xs, "Xs"), _checks.points(Xt, "Xt")
     _checks.same_features(Xs, Xt)
     further = np.empty((0, Xt.shape[1])) if X_test is None else _checks.points(X_test, "X_test")
     _checks.same_features(Xs, further)
     labels_of_source = _checks.source_labels(ys, len(Xs), "ys")
+    weights_of_source = _checks.weights(source_weights, len(Xs), "source_weights")
     problem = _core.Problem(
         _checks.for_core(Xs),
         _checks.for_core(Xt),
         labels_of_source,
         None,
-        _checks.weights(source_weights, len(Xs), "source_weights"),
+        weights_of_source,
         _checks.weights(target_weights, len(Xt), "target_weights"),
         _checks.target_labels(
             known_labels, len(Xt), "known_labels", labels_of_source, fitted_with=True
         ),
-        [str(name) for name in names],
+        names,
     )
     options = prepared(keywords)
+    _checks.leave_out_weightless(options, labels_of_source, weights_of_source)
     path = _core.FitPath(problem, options, _checks.for_core(further))
     models: list[_core.Model] = []
     labels = []

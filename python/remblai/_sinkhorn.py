@@ -216,7 +216,7 @@ def _settings(
     return {
         "solver": "auto" if method in known else method,
         "tolerance": float(stopThr),
-        "max_passes": int(numItermax),
+        "max_passes": min(int(numItermax), 2**31 - 1),
         "threads": _checks.threads(kwargs.get("n_threads")),
     }
 

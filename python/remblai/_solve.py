@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _checks
 from ._arrays import on_processor
-from ._functions import exact, require_equal_sums, uniform
+from ._functions import exact, problem, require_equal_sums
 from ._sinkhorn import relative_entropy, sinkhorn
 from ._sinkhorn import unbalanced as relaxed
 
@@ -23,10 +23,13 @@ def emd(
     center_dual: bool = True,
     numThreads: int = 1,
     check_marginals: bool = True,
+    potentials_init: None = None,
 ) -> Any:
     """The exact plan min <G, M> with marginals a and b; with `log` also a dict with cost and
     potentials (u, v), as ot.emd. The network simplex method always ends at the optimum on one
-    thread, so `numItermax` and `numThreads` change nothing."""
+    thread, so `numItermax` and `numThreads` change nothing. `potentials_init` is there for POT's
+    order alone."""
+    _checks.require_nothing(potentials_init, "potentials_init")
     plan, told = _exact(a, b, M, center_dual, check_marginals)
     return (plan, told) if log else plan
 
@@ -42,43 +45,38 @@ def emd2(
     center_dual: bool = True,
     numThreads: int = 1,
     check_marginals: bool = True,
+    potentials_init: None = None,
 ) -> Any:
-    """The exact cost <G, M>, as ot.emd2: a number, or one for each column of b. With `log` or
-    `return_matrix` also a dict (or a list of them), which has the plan `G` where it is asked
+    """The exact cost <G, M>, as ot.emd2: a number, or a list of one for each column of b. With
+    `log` or `return_matrix` each is [cost, dict], and the dict has the plan `G` where it is asked
     for."""
+    _checks.require_nothing(potentials_init, "potentials_init")
     columns = np.asarray(on_processor(b))
     each = columns.T if columns.ndim == 2 else [columns]
-    found = [_exact(a, one, M, center_dual, check_marginals) for one in each]
     kind = _checks.result_type(a, b, M)
-    costs = [kind(told["cost"]) for _, told in found]
-    if return_matrix:
-        for plan, told in found:
+    found: list[Any] = []
+    for one in each:
+        plan, told = _exact(a, one, M, center_dual, check_marginals)
+        if return_matrix:
             told["G"] = plan
-    logs = [told for _, told in found]
-    if columns.ndim != 2:
-        return (costs[0], logs[0]) if log or return_matrix else costs[0]
-    return (costs, logs) if log or return_matrix else costs
+        cost = kind(told["cost"])
+        found.append([cost, told] if log or return_matrix else cost)
+    return found if columns.ndim == 2 else found[0]
 
 
 def _exact(
     a: Any, b: Any, M: Any, center_dual: bool, check_marginals: bool
 ) -> tuple[Any, dict[str, Any]]:
     kind = _checks.result_type(a, b, M)
-    rows, columns = np.shape(M) if np.ndim(M) == 2 else (0, 0)
-    a, b = (
-        _checks.numbers(weights, name) if np.size(weights) else uniform(count)
-        for weights, name, count in ((a, "a", rows), (b, "b", columns))
-    )
-    for weights, name, count in ((a, "a", rows), (b, "b", columns)):
-        if count > 0 and len(weights) != count:
-            raise ValueError(f"{name}: {len(weights)} weights for {count} points; give one a point")
+    M = on_processor(M)
+    M, a, b = problem(M, a if np.size(a) else None, b if np.size(b) else None, ("M", "a", "b"))
     if check_marginals:
         require_equal_sums(a, b)
     total = float(np.sum(a))
     found = exact(a, b, M)
     u, v = found.f, found.g
     if center_dual:
-        middle = (np.mean(u[a > 0]) - np.mean(v[b > 0])) / 2
+        middle = (a @ u - b @ v) / (a.sum() + b.sum())
         u, v = u - middle, v + middle
     told = {
         "cost": total * found.cost,
@@ -158,13 +156,21 @@ def solve(
     method: str | None = None,
     n_threads: int | None = None,
     max_iter: int | None = None,
+    plan_init: None = None,
+    potentials_init: None = None,
     tol: float | None = None,
     verbose: bool = False,
+    grad: str = "autodiff",
 ) -> Solution:
     """One transport problem, with the arguments of ot.solve: exact where `reg` is None or 0,
     entropic else, with relaxed sums where `unbalanced` is given. The value has `reg` times KL(G | a
     b'), or times sum G ln G where `reg_type` is "entropy"; the plan is the same. None of max_iter
-    and tol is POT's default; `method` may be that of `sinkhorn`."""
+    and tol is POT's default; `method` may be that of `sinkhorn`. `plan_init`, `potentials_init` and
+    `grad` are there for POT's order alone."""
+    for name, value in (("plan_init", plan_init), ("potentials_init", potentials_init)):
+        _checks.require_nothing(value, name)
+    if grad != "autodiff":
+        raise ValueError(f"grad: {grad!r}; results are NumPy's and have no gradients, leave it out")
     a, b = ([] if weights is None else weights for weights in (a, b))
     if c is not None or reg_type.lower() not in ("kl", "entropy"):
         raise ValueError(

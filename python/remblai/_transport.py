@@ -12,7 +12,6 @@ from sklearn.utils._set_output import _SetOutputMixin, _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks, _labels, _metric
-from ._arrays import on_processor
 from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS
 
@@ -187,7 +186,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         self.xs_, self.xt_, self._took_part = source, target, took_part
         self.__dict__.pop("classes_", None)
         if coded is not None:
-            self.classes_ = coded.classes
+            self.classes_, self._whole = coded.classes, coded.whole
         self._keep(model, source.dtype, comm)
         self._finish(error)
         return self
@@ -309,11 +308,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         check_is_fitted(self, "model_")
         if ys is None:
             raise ValueError("ys: no labels given; pass ys=")
-        if self._took_part is not None:
-            given = np.asarray(on_processor(ys))
-            if len(given) == len(self._took_part):
-                ys = given[self._took_part]
-        return _shares(self.coupling_, ys, "ys")
+        return _shares(self.coupling_, self._of_those_fitted(ys), "ys")
 
     def inverse_transform_labels(self, yt: ArrayLike | None = None) -> NDArray[Any]:
         """Soft labels of the fitted source points, (m, classes)."""
@@ -367,8 +362,7 @@ def _in_batches(work: Callable[[Any], Any], points: Any, size: int | None) -> ND
     """So many rows at a time."""
     if size is None:
         return work(points)
-    if size < 1:
-        raise ValueError(f"batch_size: {size} is less than 1")
+    _checks.require_whole(size, "batch_size", 1)
     return np.concatenate(
         [work(points[first : first + size]) for first in range(0, len(points), size)]
     )

@@ -1,5 +1,5 @@
 """Many independent fits, over any backend of joblib (processes, dask, ray), with a journal to go
-on from.
+on from::
 
     from remblai import experiments
 
@@ -158,7 +158,7 @@ def run(
     progress: Callable[[int, int], Any] | None = None,
     **keywords: Any,
 ) -> dict[str, Any]:
-    """function(task, **keywords) for every task, in the order of `tasks`.
+    """`function(task, **keywords)` for every task, in the order of `tasks`.
 
     Runs where joblib says: `n_jobs` processes (None: one, or what `joblib.parallel_config` sets),
     or the workers of `joblib.parallel_config(backend="dask")`. `journal` is a file with a line for

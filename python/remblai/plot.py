@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from . import _checks, _core, _metric
+from . import _checks, _core, _labels, _metric
+from ._base import GroundMetric
 from ._path import LambdaPath
 
 try:
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
+    from matplotlib.colors import to_rgba
     from matplotlib.lines import Line2D
     from matplotlib.patches import Ellipse
     from matplotlib.ticker import MaxNLocator, NullLocator
@@ -55,14 +57,59 @@ def _names(fitted: Any, count: int) -> Any:
 
 def _whole(*axes: Any) -> None:
     for axis in axes:
-        axis.set_major_locator(MaxNLocator(integer=True))
+        axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def _varied(model: Any) -> Any:
+    """The features that are not the same in all points. Of others a metric knows nothing but its
+    prior. All of them, where none varies."""
+    points = np.vstack([model.source_points, model.target_points])
+    varied = np.ptp(points, axis=0) > 0
+    return np.flatnonzero(varied if varied.any() else ~varied)
+
+
+def _of_all(title: str, shown: int, count: int) -> str:
+    return title if shown == count else f"{title}, {shown} of {count} features"
+
+
+def _title_over_legend(ax: Any, title: str, handles: Any) -> None:
+    """A legend above the axes, where it covers nothing, and the title above it."""
+    rows = -(-len(handles) // 3)
+    ax.legend(
+        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize="small",
+        frameon=False,
+    )  # fmt: skip
+    ax.set_title(title, pad=8 + 16 * rows)
+
+
+def _classes(fitted: Any, labels: ArrayLike, count: int, name: str) -> tuple[list[str], Any]:
+    """Names of the classes, and the place of each label among them; one that is not known comes
+    behind all of them."""
+    if name == "ys" and isinstance(fitted, GroundMetric):
+        labels = fitted._of_those_fitted(labels)
+    given = _checks.of_points(labels, count, name)
+    classes = getattr(fitted, "classes_", None)
+    known = _labels.known_of_source(given)
+    if classes is not None:
+        known = _labels.is_known(given, classes)
+    found, places = np.unique(np.array(given[known].tolist()), return_inverse=True)
+    codes = np.full(count, len(found))
+    codes[known] = places
+    return [str(name) for name in found], codes
 
 
 def convergence(fitted: Any, ax: Any = None) -> Any:
     """How far the objective of each step is above the smallest, and the change of distances. The
-    step with the smallest objective has no place on the logarithmic axis."""
+    step with the smallest objective has no place on the logarithmic axis. Of one step alone there
+    is nothing to draw, and the picture says so."""
     model, ax = _model(fitted), _axes(ax)
     history = json.loads(model.report())["history"]
+    if len(history) < 2:
+        ax.set(xlabel="step", title="convergence", xticks=[], yticks=[])
+        fixed = model.options["metric"] != "learned"
+        why = "a fixed metric has nothing to settle" if fixed else "there is no other to compare"
+        ax.text(0.5, 0.5, f"one step: {why}", transform=ax.transAxes, ha="center", va="center")
+        return ax
     steps = [step["step"] for step in history]
     objective = np.array([step["objective"] for step in history], dtype=float)
     if np.isfinite(objective).any():
@@ -82,13 +129,17 @@ def plan(
     fitted: Any, ax: Any = None, ys: ArrayLike | None = None, yt: ArrayLike | None = None
 ) -> Any:
     """The transport plan as a picture; rows and columns in the order of labels, where these are
-    given."""
+    given, those that are not known last."""
     coupling, ax = _model(fitted).plan(), _axes(ax)
     rows, columns = coupling.shape
     if ys is not None:
-        coupling = coupling[_in_order(ys, rows, "ys", ax.axhline, ax.yaxis)]
+        classes = _classes(fitted, ys, rows, "ys")
+        coupling = coupling[_in_order(*classes, ax.axhline, ax.yaxis)]
     if yt is not None:
-        coupling = coupling[:, _in_order(yt, columns, "yt", ax.axvline, ax.xaxis)]
+        classes = _classes(fitted, yt, columns, "yt")
+        coupling = coupling[:, _in_order(*classes, ax.axvline, ax.xaxis)]
+        if max(map(len, _with_unknown(*classes))) > 3:
+            ax.xaxis.set_tick_params(rotation=90)
     # The few largest entries of a sharp plan would leave everything else black.
     picture = ax.imshow(
         coupling, aspect="auto", interpolation="nearest", vmax=np.quantile(coupling, 0.999) or None
@@ -102,15 +153,19 @@ def plan(
     return ax
 
 
-def _in_order(labels: ArrayLike, count: int, name: str, line: Any, axis: Any) -> Any:
+def _with_unknown(classes: list[str], codes: Any) -> list[str]:
+    return [*classes, "unknown"] if len(classes) in codes else classes
+
+
+def _in_order(classes: list[str], codes: Any, line: Any, axis: Any) -> Any:
     """The order of the labels; lines between classes, and their names, on the axis."""
-    classes, codes = np.unique(_checks.of_points(labels, count, name), return_inverse=True)
+    classes = _with_unknown(classes, codes)
     ends = np.cumsum(np.bincount(codes, minlength=len(classes)))
     starts = np.concatenate([[0], ends[:-1]])
     if len(classes) <= 30:
         for end in ends[:-1]:
             line(end - 0.5, color="white", linewidth=0.5)
-        axis.set_ticks((starts + ends - 1) / 2, [str(name) for name in classes])
+        axis.set_ticks((starts + ends - 1) / 2, classes)
     return np.argsort(codes, kind="stable")
 
 
@@ -128,7 +183,8 @@ def metric(
     the `most`: "size" those with the largest entries on the diagonal, "cluster" those with the
     strongest ties. "cluster" divides each feature by its own size, so that ties are seen, and both
     leave out features that are the same in all points, of which a metric knows nothing. "auto" is
-    "given" up to 30 features, then "cluster".
+    "given" up to 30 features, then "cluster". Of many features colours are for what lies beside the
+    diagonal, which would be all that is seen.
 
     `shape` is for features that are pixels: (height, width). The picture then has the entry of each
     on the diagonal in its place, and grey where a pixel is the same in all points."""
@@ -136,14 +192,14 @@ def metric(
     model = _model(fitted)
     A = _metric.matrix(model)
     d = len(A)
-    points = np.vstack([model.source_points, model.target_points])
-    varied = np.ptp(points, axis=0) > 0
+    varied = _varied(model)
     if shape is not None:
-        return _pixels(np.where(varied, np.diag(A), np.nan), shape, ax)
+        weights = np.full(d, np.nan)
+        weights[varied] = np.diag(A)[varied]
+        return _pixels(weights, shape, ax)
     if order not in ("auto", "given", "size", "cluster"):
         raise ValueError(f"order: '{order}' is not one of auto, given, size, cluster")
-    if most < 2:
-        raise ValueError(f"most: {most} is less than 2")
+    _checks.require_whole(most, "most", 2)
     if order == "auto":
         order = "given" if d <= 30 else "cluster"
     chosen, title = np.arange(d), "metric"
@@ -153,15 +209,15 @@ def metric(
         A = A / np.outer(scale, scale)  # between -1 and 1, since A is positive definite
         weight = (A**2).sum(axis=1)
     if order != "given":
-        some = np.flatnonzero(varied) if varied.any() else chosen
-        chosen = some[np.argsort(-weight[some], kind="stable")[:most]]
-        title = "metric" if len(chosen) == d else f"metric, {len(chosen)} of {d} features"
+        chosen = varied[np.argsort(-weight[varied], kind="stable")[:most]]
+        title = _of_all("metric", len(chosen), d)
     if order == "cluster":
         chosen = chosen[_together(A[np.ix_(chosen, chosen)])]
-        title += ", each divided by its own size"
+        title += "\n(each divided by its own size)"
     A = A[np.ix_(chosen, chosen)]
-    beside = A[~np.eye(len(A), dtype=bool)] if order == "cluster" else A
-    limit = np.abs(beside).max() if beside.size else 1.0
+    limit = np.abs(A).max()
+    if order == "cluster" or len(A) > 10:
+        limit = np.abs(A[~np.eye(len(A), dtype=bool)]).max(initial=0) or limit
     picture = ax.imshow(A, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
     ax.set(xlabel="feature", ylabel="feature", title=title)
     names = getattr(fitted, "feature_names_in_", None)
@@ -169,15 +225,28 @@ def metric(
     if order == "given" and (d > 30 or names is chosen):
         _whole(ax.xaxis, ax.yaxis)
     else:
-        small = {"fontsize": 270 / len(names)} if len(names) > 30 else {}
-        ax.set_xticks(range(len(A)), names, rotation=90, **small)
-        ax.set_yticks(range(len(A)), names, **small)
-    ax.figure.colorbar(picture, ax=ax)
+        _name_features(ax, [str(name) for name in names])
+    ax.figure.colorbar(picture, ax=ax, extend="both" if limit < np.abs(A).max() else "neither")
     return ax
 
 
+def _name_features(ax: Any, names: list[str]) -> None:
+    """Names on both axes, in letters that do not overlap: long names leave less room for rows. Of
+    more than 40 every second is shown, of more than 80 every third."""
+    step = -(-len(names) // 40)
+    places = range(0, len(names), step)
+    high = ax.bbox.height * 72 / ax.figure.dpi
+    size = min(10.0, high / (1.2 * len(names) / step + 0.6 * max(map(len, names))))
+    ax.set_xticks(places, names[::step], rotation=90, fontsize=size)
+    ax.set_yticks(places, names[::step], fontsize=size)
+
+
 def _pixels(values: Any, shape: tuple[int, int], ax: Any) -> Any:
+    if np.shape(shape) != (2,):
+        raise ValueError(f"shape: {shape!r}; give height and width of the picture, as (28, 28)")
     height, width = shape
+    for side in shape:
+        _checks.require_whole(side, "shape", 1)
     if height * width != len(values):
         raise ValueError(
             f"shape: {height} x {width} is {height * width} pixels; there are {len(values)} "
@@ -205,39 +274,45 @@ def _together(similar: Any) -> Any:
 
 
 def spectrum(fitted: Any, ax: Any = None) -> Any:
-    """Eigenvalues of the metric, largest first."""
+    """Eigenvalues of the metric between the features that vary, largest first."""
     ax = _axes(ax)
-    values = np.linalg.eigvalsh(_metric.matrix(_model(fitted)))[::-1]
+    model = _model(fitted)
+    A, some = _metric.matrix(model), _varied(model)
+    values = np.linalg.eigvalsh(A[np.ix_(some, some)])[::-1]
     ax.semilogy(np.arange(1, len(values) + 1), values, ".-")
-    ax.set(xlabel="rank", ylabel="eigenvalue", title="spectrum of the metric")
+    title = _of_all("spectrum of the metric", len(some), len(A))
+    ax.set(xlabel="rank", ylabel="eigenvalue", title=title)
     _whole(ax.xaxis)
     return ax
 
 
 def directions(fitted: Any, ax: Any = None, count: int = 3) -> Any:
-    """The directions in which distance counts most: eigenvectors of the largest eigenvalues."""
-    if count < 1:
-        raise ValueError(f"count: {count} is less than 1")
+    """The directions in which distance counts most: eigenvectors of the largest eigenvalues, of the
+    metric between the features that vary."""
+    _checks.require_whole(count, "count", 1)
     ax = _axes(ax)
-    values, vectors = np.linalg.eigh(_metric.matrix(_model(fitted)))
-    d = len(values)
-    shown = min(count, d)
+    model = _model(fitted)
+    A, some = _metric.matrix(model), _varied(model)
+    values, vectors = np.linalg.eigh(A[np.ix_(some, some)])
+    d = len(A)
+    shown = min(count, len(some))
     for k in range(shown):
         vector = vectors[:, -1 - k]
         vector = vector * np.sign(vector[np.abs(vector).argmax()])
         label = f"eigenvalue {values[-1 - k]:.3g}"
         if d <= 30:
-            ax.bar(np.arange(d) + 0.8 * ((k + 0.5) / shown - 0.5), vector, 0.8 / shown, label=label)
+            ax.bar(some + 0.8 * ((k + 0.5) / shown - 0.5), vector, 0.8 / shown, label=label)
         else:
-            ax.plot(vector, ".", markersize=3, label=label)
+            ax.plot(some, vector, ".", markersize=3, label=label)
     ax.axhline(0, color="grey", linewidth=0.5)
-    ax.set(xlabel="feature", ylabel="weight", title="directions that count most")
+    ax.set(xlabel="feature", ylabel="weight")
     names = _names(fitted, d)
     if names is None:
         _whole(ax.xaxis)
     else:
-        ax.set_xticks(range(d), names, rotation=90)
-    ax.legend()
+        ax.set_xticks(some, np.asarray(names)[some], rotation=90)
+    title = _of_all("directions that count most", len(some), d)
+    _title_over_legend(ax, title, ax.get_legend_handles_labels()[0])
     return ax
 
 
@@ -251,6 +326,9 @@ def ellipse(
     """The points at one distance from a centre, over the points of both domains (`data`); for two
     features. None for the centre is the mean of the target points, None for the radius the mean
     distance of target points from it."""
+    number = isinstance(radius, (int, float, np.number))
+    if radius is not None and not (number and 0 < radius < np.inf):
+        raise ValueError(f"radius: {radius!r} is not a positive number")
     ax = _axes(ax)
     model = _model(fitted)
     A = _metric.matrix(model)
@@ -268,7 +346,7 @@ def ellipse(
     if data:
         ax.scatter(*source.T, marker="x", s=15, color="tab:blue", alpha=0.5, label="source")
         ax.scatter(*target.T, s=15, color="lightgrey", label="target", zorder=0)
-    middle = np.asarray(target.mean(axis=0) if centre is None else centre, dtype=float)
+    middle = target.mean(axis=0) if centre is None else _checks.numbers(centre, "centre")
     if middle.shape != (2,):
         raise ValueError(f"centre: {centre}; give two numbers")
     if radius is None:
@@ -288,14 +366,17 @@ def ellipse(
 
 
 def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
-    """Source, mapped source and target points: their two coordinates, or, of more, the two
-    directions in which they spread most under the learned metric. `ys` colours the source by class.
+    """Source, mapped source and target points: their coordinates, two or one, or, of more, the two
+    directions in which they spread most under the learned metric. `ys` colours the source by class,
+    grey where the label is not known.
     Where all mapped points fall into one place, the picture says so, and what to change."""
+    own = ax is None
     model, ax = _model(fitted), _axes(ax)
     source, target = model.source_points, model.target_points
     sets = [source, _metric.inside(model, model.map()), target]
-    names: Any = _names(fitted, 2) if source.shape[1] == 2 else None
-    if source.shape[1] != 2:
+    d = source.shape[1]
+    names = _names(fitted, d)
+    if d > 2:
         L = _metric.components(model)
         scale = _metric.columns(model, "target")[1]
         if scale is not None:
@@ -305,7 +386,7 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
         axes = np.linalg.svd(together - centre, full_matrices=False)[2][:2]
         sets = [(points @ L.T - centre) @ axes.T for points in sets]
         names = ("first direction of the metric", "second direction of the metric")
-    if names is None:
+    elif names is None:
         names = ("feature 0", "feature 1")
     colours: Any = "tab:blue"
     marks = [
@@ -315,12 +396,17 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     ]
     key = [Line2D([], [], marker=m, color=c, linestyle="", label=text) for m, c, text in marks]
     if ys is not None:
-        classes, codes = np.unique(_checks.of_points(ys, len(source), "ys"), return_inverse=True)
+        classes, codes = _classes(fitted, ys, len(source), "ys")
         palette = plt.get_cmap("tab10" if len(classes) <= 10 else "tab20")
-        colours = palette(codes % palette.N)
-        for code, name in enumerate(classes[:20]):
-            colour = palette(code % palette.N)
-            key.append(Line2D([], [], marker="s", color=colour, linestyle="", label=str(name)))
+        shades = [*palette(np.arange(len(classes)) % palette.N), to_rgba("dimgrey")]
+        colours = np.array(shades)[codes]
+        named = list(zip(classes, shades))[:20]
+        if len(classes) > 20:
+            named.append((f"and {len(classes) - 20} more", "none"))
+        if len(classes) in codes:
+            named.append(("unknown", shades[-1]))
+        for name, colour in named:
+            key.append(Line2D([], [], marker="s", color=colour, linestyle="", label=name))
     ax.scatter(*_two(sets[2]), color="lightgrey", s=15)
     ax.scatter(*_two(sets[0]), marker="x", s=20, alpha=0.6, c=colours)
     shown = colours if ys is not None else "tab:red"
@@ -328,13 +414,25 @@ def embedding(fitted: Any, ax: Any = None, ys: ArrayLike | None = None) -> Any:
     if ys is None:
         key[1].set_color("tab:blue")
         key[2].set_color("tab:red")
-    ax.set(xlabel=names[0], ylabel=names[1], title="points")
-    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if len(key) > 8 else {}
-    ax.legend(handles=key, **beside)
+    ax.set(xlabel=names[0], title="points")
+    if d > 1:
+        ax.set_ylabel(names[1])
+    else:
+        ax.set_yticks([])
+    if len(key) <= 8:
+        ax.legend(handles=key)
+    elif own:
+        ax.legend(
+            handles=key, loc="center left", bbox_to_anchor=(1, 0.5),
+            ncols=1 + (len(key) > 14), fontsize="small",
+        )  # fmt: skip
+    else:  # beside the axes there may be others
+        ax.legend(handles=key, ncols=2, fontsize="x-small", framealpha=0.6)
     spread = [float(np.sqrt(points.var(axis=0).sum())) for points in (sets[1], sets[2])]
     if spread[0] < 0.1 * spread[1]:
         hint = (
-            "All mapped points are near one place: the plan is almost uniform.\n"
+            "All mapped points are near one place:\n"
+            "the plan is almost uniform.\n"
             "Try a smaller reg_e (lambda)."
         )
         box = {"facecolor": "white", "edgecolor": "tab:red", "alpha": 0.9}
@@ -362,12 +460,12 @@ def path(found: Any, ax: Any = None, yt: ArrayLike | None = None) -> Any:
         if len(found.lambdas) <= 8:
             ax.set_xticks(found.lambdas, [f"{value:.3g}" for value in found.lambdas], rotation=45)
             ax.xaxis.set_minor_locator(NullLocator())
-    ax.set(xlabel="lambda", ylabel="transport cost", title="path of lambda")
+    ax.set(xlabel="lambda", ylabel="transport cost")
     if scores is not None:
         right = ax.twinx()
         lines += right.plot(found.lambdas, scores, "s--", color="tab:red", label="labelled right")
         right.set_ylabel("% of the target points")
-    ax.legend(handles=lines, loc="lower right")  # the best place would not look at the other axis
+    _title_over_legend(ax, "path of lambda", lines)
     return ax
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from . import _checks, _core
-from ._arrays import on_processor
 
 Float = _checks.Float
 
@@ -72,9 +70,7 @@ def distance(a: ArrayLike, b: ArrayLike) -> float:
 
 def karcher_mean(matrices: ArrayLike) -> Float:
     """The matrix with the smallest sum of squared distances to those given, of shape (k, d, d)."""
-    stack = check_array(
-        on_processor(matrices), dtype=np.float64, allow_nd=True, order="C", input_name="matrices"
-    )
+    stack = _checks.for_core(_checks.numbers(matrices, "matrices"))
     if stack.ndim != 3 or len(stack) == 0:
         raise ValueError(
             f"matrices: an array of shape {stack.shape}; give at least one, as (k, d, d)"

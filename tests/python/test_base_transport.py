@@ -1,6 +1,7 @@
 """What POT's ot.da.BaseTransport does (fit, transform, inverse_transform, labels, types of
 numbers), asked of GroundMetricTransport."""
 
+import json
 import warnings
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas
 import pytest
 from conftest import shifted
 
-from remblai import GroundMetricClassifier, GroundMetricTransport
+import remblai
+from remblai import GroundMetricClassifier, GroundMetricTransport, _transport
 
 METHODS = ["paper", "class-aware"]
 
@@ -95,6 +97,26 @@ def test_new_points_and_batches(fitted):
             )
     with pytest.raises(ValueError, match="batch_size: 0"):
         fitted.transform(Xs=new, batch_size=0)
+
+
+def test_batches_are_as_large_as_asked_for(fitted, monkeypatch):
+    rows, in_batches = [], _transport._in_batches
+
+    def counted(work, points, size):
+        return in_batches(lambda some: rows.append(len(some)) or work(some), points, size)
+
+    monkeypatch.setattr(_transport, "_in_batches", counted)
+    new = np.random.default_rng(5).standard_normal((33, 3))
+    for kind in ("continuous", "ferradans"):
+        fitted.set_params(out_of_sample_map=kind)
+        for move in (
+            lambda size: fitted.transform(Xs=new, batch_size=size),
+            lambda size: fitted.inverse_transform(Xt=new, batch_size=size),
+        ):
+            for size, expected in ((10, [10, 10, 10, 3]), (128, [33]), (None, [33])):
+                rows.clear()
+                move(size)
+                assert rows == expected
 
 
 def test_arguments_in_pots_order():
@@ -200,18 +222,35 @@ def test_scikit_learns_words_for_threads_and_chance():
             Xs=Xs, ys=ys, Xt=Xt
         )
         np.testing.assert_allclose(other.coupling_, expected.coupling_, rtol=1e-9, atol=1e-15)
-    for state in (3, np.random.RandomState(3), np.random.default_rng(3)):
+    for state, seed in (
+        (3, 3),
+        (np.random.RandomState(3), np.random.RandomState(3).randint(2**31 - 1)),
+        (np.random.default_rng(3), np.random.default_rng(3).integers(2**31 - 1)),
+    ):
         fitted = GroundMetricTransport(method="class-aware", random_state=state).fit(
             Xs=Xs, ys=ys, Xt=Xt
         )
-        assert fitted.model_.options["seed"] == (3 if state == 3 else fitted.model_.options["seed"])
+        assert fitted.model_.options["seed"] == seed
     with pytest.raises(ValueError, match="^random_state: "):
         GroundMetricTransport(random_state="today").fit(Xs=Xs, Xt=Xt)
 
 
-def test_save_of_an_estimator(tmp_path, fitted):
-    import remblai
+def test_threads_are_those_of_the_machine(monkeypatch):
+    cores = remblai._core.thread_count(0)
+    assert remblai._checks.threads(-1) == cores
+    monkeypatch.setattr(remblai._core, "thread_count", lambda wanted: 8)
+    found = [remblai._checks.threads(value) for value in (None, 0, -1, -2, -7, -8, -20, 3)]
+    assert found == [0, 0, 8, 7, 2, 1, 1, 3]
 
+
+def test_errors_of_the_log_are_those_of_each_step(fitted):
+    steps = json.loads(fitted.model_.report())["history"]
+    errors = [max(step["source_error"], step["target_error"]) for step in steps]
+    assert fitted.log_["err"] == errors and len(set(errors)) > 1
+    assert fitted.log_["loss"] == [step["objective"] for step in steps]
+
+
+def test_save_of_an_estimator(tmp_path, fitted):
     fitted.save(tmp_path / "model.npz")
     again = remblai.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.plan(), fitted.model_.plan())

@@ -1,5 +1,6 @@
 """The class-aware method: its equations, an oracle in NumPy, its options and rules."""
 
+import copy
 import importlib.util
 import pickle
 
@@ -282,6 +283,15 @@ def test_saved_models_answer_with_the_same_bits(tmp_path):
     again = pickle.loads(pickle.dumps(classifier))
     np.testing.assert_array_equal(again.predict_proba(Z), classifier.predict_proba(Z))
     np.testing.assert_array_equal(again.shares_, classifier.shares_)
+
+
+def test_the_classes_of_a_model_can_be_copied():
+    X, y, Z, _ = shifted()
+    classes = class_aware(X, y, Z).classes
+    for other in (copy.copy(classes), copy.deepcopy(classes), pickle.loads(pickle.dumps(classes))):
+        assert other.diagnosis == classes.diagnosis and repr(other) == repr(classes)
+        for name in ("classes", "shares", "moves", "opinions", "reliability"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(classes, name))
 
 
 def test_arrays_of_the_classes_keep_their_model_alive():

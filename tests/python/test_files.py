@@ -2,7 +2,9 @@
 
 import errno
 import os
+import pathlib
 import stat
+import tempfile
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from conftest import shifted
 import remblai
 
 Xs, ys, Xt, _ = shifted(m=20, n=15)
+NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +38,39 @@ def test_places_that_cannot_be_written(fitted, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(fitted, tmp_path):
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+@pytest.fixture
+def own_folder():
+    """A folder of somebody who may not write everywhere; root becomes nobody meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = os.geteuid() == 0
+        if root:
+            os.chown(folder, NOBODY, -1)
+            try:
+                os.setresuid(NOBODY, NOBODY, 0)
+            except OSError as error:
+                pytest.skip(f"root cannot be anybody else here: {error}")
+        try:
+            yield pathlib.Path(folder)
+        finally:
+            if root:
+                os.setresuid(0, 0, 0)
+
+
+def test_what_may_not_be_written(fitted, own_folder):
+    (own_folder / "read-only").write_text("old")
+    (own_folder / "read-only").chmod(stat.S_IRUSR)
+    (own_folder / "folder").mkdir()
+    (own_folder / "folder").chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
         for write in writers(fitted):
-            with pytest.raises(PermissionError):
-                write(tmp_path / "model.npz")
+            for path in (own_folder / "read-only", own_folder / "folder/model.npz"):
+                with pytest.raises(PermissionError, match=path.name) as raised:
+                    write(path)
+                assert raised.value.errno == errno.EACCES
+        assert (own_folder / "read-only").read_text() == "old"
+        assert sorted(os.listdir(own_folder)) == ["folder", "read-only"]
     finally:
-        tmp_path.chmod(0o700)
+        (own_folder / "folder").chmod(0o700)
 
 
 def test_a_full_disk_is_an_error(fitted, tmp_path):
@@ -53,8 +80,9 @@ def test_a_full_disk_is_an_error(fitted, tmp_path):
     except OSError as error:
         pytest.skip(f"devices cannot be made here: {error}")
     for write in writers(fitted):
-        with pytest.raises(OSError):
+        with pytest.raises(OSError) as raised:
             write(full)
+        assert raised.value.errno == errno.ENOSPC
         assert stat.S_ISCHR(os.stat(full).st_mode)
 
 
@@ -70,6 +98,21 @@ def test_what_cannot_be_read(tmp_path):
     (tmp_path / "text.npz").write_text("no model")
     with pytest.raises(ValueError, match="text.npz"):
         remblai.load(tmp_path / "text.npz")
+
+
+def test_what_is_no_path(fitted, tmp_path):
+    """Also of the file that keeps the state of a fit."""
+    for use, name in (
+        *((write, "path") for write in writers(fitted)),
+        (remblai.load, "path"),
+        (lambda path: remblai.fit(Xs=Xs, Xt=Xt, checkpoint=path), "checkpoint"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name}: a path cannot have a NUL"):
+            use(str(tmp_path / "a\0b"))
+        with pytest.raises(TypeError, match=f"^{name}: float; give the path of a file"):
+            use(3.0)
+    fitted.save(os.fsencode(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(remblai.load(tmp_path / "model.npz").plan(), fitted.coupling_)
 
 
 def test_links_lead_to_their_file(fitted, tmp_path):

@@ -307,6 +307,135 @@ def test_columns_keep_their_order():
             fit()
 
 
+def test_functions_and_models_take_no_other_columns():
+    source, target = (pandas.DataFrame(X, columns=list("abc")) for X in (Xs, Xt))
+    other = target.rename(columns={"b": "\x1b[2Jred"})
+    paths = {"Xs": source, "lambdas": [1.0]}
+    model = remblai.fit(Xs=source, ys=ys, Xt=target)
+    for wrong, there in ((target[list("cba")], "'c'"), (other, "'.x1b.2Jred'")):
+        for call, name in (
+            (lambda wrong=wrong: remblai.fit(Xs=source, Xt=wrong), "Xt"),
+            (lambda wrong=wrong: remblai.fit_path(Xt=wrong, **paths), "Xt"),
+            (lambda wrong=wrong: remblai.fit_path(Xt=target, X_test=wrong, **paths), "X_test"),
+            (lambda wrong=wrong: model.predict(wrong), "points"),
+            (lambda wrong=wrong: model.predict_proba(wrong), "points"),
+            (lambda wrong=wrong: model.propagate(wrong), "points"),
+            (lambda wrong=wrong: model.map(wrong), "points"),
+            (lambda wrong=wrong: model.map_back(wrong), "points"),
+            (lambda wrong=wrong: model.distances(source, wrong), "b"),
+        ):
+            with pytest.raises(ValueError, match=f"^{name}: column . is {there}, that of") as said:
+                call()
+            assert "\x1b" not in str(said.value)
+    # Numbers are no names, and points without names go by place.
+    assert remblai.fit(Xs=pandas.DataFrame(Xs), Xt=target).features == []
+    np.testing.assert_array_equal(model.map(pandas.DataFrame(Xs)), model.map(source))
+    np.testing.assert_array_equal(remblai.fit(Xs=source, Xt=Xt).f, model.f)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pandas.DataFrame({"a": pandas.period_range("2024", periods=60, freq="D")}),
+        pandas.DataFrame({"a": [1, pandas.NA]}),
+        {"a": 1.0},
+        (row for row in Xs),
+        np.zeros(60, dtype=[("a", float), ("b", float)]),
+        np.matrix(Xs),
+        np.where(np.eye(3), 1j, 0).astype(object),
+        [[1.0, 2.0], [3.0]],
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused_by_name(values):
+    for call, name in (
+        (lambda: remblai.fit(Xs=values, Xt=Xt), "Xs"),
+        (lambda: remblai.fit(Xs=Xs, Xt=values), "Xt"),
+        (lambda: remblai.fit(Xs=Xs, Xt=Xt, source_weights=values), "source_weights"),
+        (lambda: remblai.GroundMetricClassifier().fit(values, ys, Xt=Xt), "X"),
+        (lambda: remblai.emd([], [], values), "M"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"^{name}: "):
+            call()
+
+
+def test_weights_and_sizes_that_cannot_be():
+    weights, cost = np.full(4, 0.25), np.eye(4)
+    both = np.stack([weights, weights], axis=1)
+    for solve in (remblai.emd, lambda a, b, M: remblai.unbalanced(a, b, M, 0.1, 1.0)):
+        np.testing.assert_array_equal(
+            solve(weights, weights[:, None], cost), solve(weights, weights, cost)
+        )
+        with pytest.raises(ValueError, match=r"^b: an array of shape \(4, 2\)"):
+            solve(weights, both, cost)
+    assert remblai.sinkhorn(weights, weights, cost, 0.1, numItermax=10**12).shape == (4, 4)
+    fitted = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
+    for size in (2.5, "3"):
+        with pytest.raises(ValueError, match="^batch_size: .* is not a whole number"):
+            fitted.transform(Xs=Xs + 1, batch_size=size)
+
+
+def test_warnings_of_columns_have_the_name_of_the_argument():
+    frame = pandas.DataFrame(Xs, columns=list("abc"))
+    fitted = GroundMetricTransport().fit(Xs=frame, Xt=frame + 1)
+    plain = GroundMetricTransport().fit(Xs=Xs, Xt=Xt)
+    for call, words in (
+        (lambda: fitted.transform(Xs=Xs), "^Xs does not have valid feature names"),
+        (lambda: fitted.inverse_transform(Xt=Xt), "^Xt does not have valid feature names"),
+        (lambda: plain.transform(Xs=frame), "^Xs has feature names, but GroundMetricTransport was"),
+        (lambda: GroundMetricTransport().fit(Xs=Xs, Xt=frame), "^Xt has feature names"),
+        (
+            lambda: remblai.GroundMetricClassifier().fit(frame, ys, Xt=Xt),
+            "^Xt does not have valid feature names, but GroundMetricClassifier was fitted with",
+        ),
+    ):
+        with pytest.warns(UserWarning, match=words) as told:
+            call()
+        assert len(told) == 1 and told[0].filename == __file__
+
+
+def test_communicators_that_are_none():
+    for call in (
+        lambda: remblai.fit(Xs=Xs, Xt=Xt, comm="x"),
+        lambda: GroundMetricTransport().fit(Xs=Xs, Xt=Xt, comm="x"),
+        lambda: remblai.GroundMetricClassifier().fit(Xs, ys, Xt=Xt, comm="x"),
+    ):
+        with pytest.raises(TypeError, match="^comm: str; give a communicator of mpi4py"):
+            call()
+
+
+@pytest.mark.parametrize("seed", [2**31 - 1, 2**31, 2**32 - 1, np.uint32(2**32 - 1)])
+def test_any_seed_of_scikit_learn(seed):
+    fitted = GroundMetricTransport(random_state=seed).fit(Xs=Xs, Xt=Xt)
+    assert fitted.model_.options["seed"] == int(seed) % 2**31
+    with pytest.raises(ValueError, match="^random_state: 4294967296 is too large"):
+        GroundMetricTransport(random_state=2**32).fit(Xs=Xs, Xt=Xt)
+
+
+def test_text_of_any_kind_is_no_number():
+    """NumPy has a second kind of text, which it turns into numbers as well."""
+    fitted = GroundMetricTransport().fit(Xs=Xs, ys=ys, Xt=Xt)
+    pairs = np.stack([Xs[:3], Xt[:3]], axis=1)
+    kinds = [str, object]
+    if hasattr(getattr(np, "dtypes", None), "StringDType"):
+        kinds.append(np.dtypes.StringDType())
+    for kind in kinds:
+        matrices = np.stack([np.eye(2)] * 2).astype(str).astype(kind)
+        for call, name in (
+            (lambda: remblai.fit(Xs=Xs.astype(str).astype(kind), Xt=Xt), "Xs"),
+            (lambda: fitted.pair_distance(pairs.astype(str).astype(kind)), "pairs"),
+            (lambda: remblai.spd.karcher_mean(matrices), "matrices"),
+            (
+                lambda: remblai.fit(
+                    Xs=Xs, ys=ys, Xt=Xt, method="class-aware",
+                    target_shares=np.array([".2", ".3", ".5"]).astype(kind),
+                ),
+                "target_shares",
+            ),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match=f"^{name}: text"):
+                call()
+
+
 @pytest.mark.parametrize("wrong", [np.inf, np.nan])
 def test_a_classifier_names_the_points_that_are_wrong(wrong):
     bad = Xt.copy()

@@ -43,6 +43,14 @@ def test_scores_and_the_best(path):
     assert "3 models, lambda 1 to 0.1" in repr(path)
 
 
+def test_of_equal_models_the_one_of_the_largest_lambda_is_the_best(path):
+    wrong = (yt + 1) % 3
+    for right, best in (((1, 2), 1), ((0, 2), 0), ((), 0)):
+        labels = np.array([yt if k in right else wrong for k in range(3)])
+        found = remblai.LambdaPath(path.lambdas, path.models, labels, len(yt))
+        assert found.best(yt) is path[best]
+
+
 def test_class_aware_paths():
     path = remblai.fit_path(Xs=Xs, ys=ys, Xt=Xt, lambdas=[0.3, 0.1], method="class-aware")
     assert path.scores(yt)[-1].accuracy > 0.9
@@ -57,6 +65,8 @@ def test_the_picture(path):
         boxes = [label.get_window_extent() for label in ax.get_xticklabels(which="both")]
         assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "0.3", "0.1"]
         assert not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:]))
+        # The legend covers neither line.
+        assert ax.get_legend().get_window_extent().y0 >= ax.bbox.y1
     plt.close("all")
     with pytest.raises(TypeError, match="fit_path"):
         plot.path(path[0])

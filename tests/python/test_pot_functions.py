@@ -1,6 +1,9 @@
 """Functions with POT's signatures: what they return is what POT returns, and what they promise
 holds."""
 
+import inspect
+import warnings
+
 import numpy as np
 import ot
 import pytest
@@ -46,6 +49,15 @@ def test_the_log_has_a_history_of_errors(problem):
     assert len(log["err"]) > 2 and log["err"][-1] <= 1e-9
 
 
+def test_warnings_can_be_left_out(problem):
+    for solve in (remblai.sinkhorn, remblai.sinkhorn2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            solve(*problem, 1e-4, numItermax=1, warn=False)
+        with pytest.warns(UserWarning, match="raise numItermax"):
+            solve(*problem, 1e-4, numItermax=1, warn=True)
+
+
 def test_verbose_shows_the_errors(problem, capsys):
     remblai.sinkhorn(*problem, 0.5, verbose=True)
     assert "It.  |Err" in capsys.readouterr().out
@@ -85,6 +97,33 @@ def test_exact_functions_are_pots(problem):
         remblai.emd(a, 2 * b, M)
     with pytest.raises(ValueError, match="^a: weight 1 .* is -1"):
         remblai.exact(np.r_[-1.0, a[1:]], b, M)
+
+
+def test_emd2_of_several_columns_is_pots(problem):
+    a, b, M = problem
+    both = np.stack([b, b[::-1]], axis=1)
+    for arguments in ({"log": True}, {"return_matrix": True}):
+        ours, theirs = remblai.emd2(a, both, M, **arguments), ot.emd2(a, both, M, **arguments)
+        assert len(ours) == len(theirs) == 2
+        for (cost, log), (expected, their_log) in zip(ours, theirs):
+            assert cost == log["cost"] == pytest.approx(expected) and set(log) == set(their_log)
+            if "G" in log:
+                np.testing.assert_allclose(log["G"], their_log["G"], atol=1e-12)
+    assert [np.ndim(cost) for cost in remblai.emd2(a, both, M)] == [0, 0]
+
+
+def test_potentials_are_centred_as_pots_are(problem):
+    a, b, M = problem
+    for scale in (1, 3):
+        _, log = remblai.emd(scale * a, scale * b, M, log=True)
+        assert log["u"] @ a == pytest.approx(log["v"] @ b)
+        _, theirs = ot.emd(scale * a, scale * b, M, log=True)
+        np.testing.assert_allclose(log["u"], theirs["u"], atol=1e-9)
+        np.testing.assert_allclose(log["v"], theirs["v"], atol=1e-9)
+    _, plain = remblai.emd(a, b, M, log=True, center_dual=False)
+    assert plain["u"] @ a != pytest.approx(plain["v"] @ b)
+    shift = plain["u"] - remblai.emd(a, b, M, log=True)[1]["u"]
+    np.testing.assert_allclose(shift, shift[0], atol=1e-12)
 
 
 def test_sinkhorn2_is_pots(problem):
@@ -169,6 +208,37 @@ def test_solve_has_pots_results(problem, arguments):
         assert max(shift) < 1e-6  # the same up to a constant
     assert ours.status == "Converged" and ours.sparse_plan.shape == M.shape
     assert len(repr(ours).splitlines()) <= 3
+
+
+def test_arguments_stand_in_pots_order(problem):
+    """Names that are further keywords there, or further ones here, stand at the end."""
+    for ours, theirs in (
+        (remblai.solve, ot.solve),
+        (remblai.emd, ot.emd),
+        (remblai.emd2, ot.emd2),
+        (remblai.sinkhorn, ot.sinkhorn),
+        (remblai.sinkhorn2, ot.sinkhorn2),
+        (remblai.unbalanced, ot.unbalanced.sinkhorn_unbalanced),
+    ):
+        expected = list(inspect.signature(theirs).parameters)
+        found = list(inspect.signature(ours).parameters)
+        assert [name for name in found if name in expected] == expected[: len(found)]
+    a, b, M = problem
+    by_place = remblai.solve(
+        M, a, b, 0.1, None, "KL", None, "KL", None, 1, 50, None, None, 1e-4, False, "autodiff"
+    )
+    named = remblai.solve(M, a, b, reg=0.1, max_iter=50, tol=1e-4)
+    np.testing.assert_array_equal(by_place.plan, named.plan)
+    start = (np.zeros(40), np.zeros(30))
+    for call, name in (
+        (lambda: remblai.solve(M, a, b, plan_init=M), "plan_init"),
+        (lambda: remblai.solve(M, a, b, potentials_init=start), "potentials_init"),
+        (lambda: remblai.solve(M, a, b, grad="envelope"), "grad"),
+        (lambda: remblai.emd(a, b, M, potentials_init=start), "potentials_init"),
+        (lambda: remblai.emd2(a, b, M, potentials_init=start), "potentials_init"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name}: .*leave it out"):
+            call()
 
 
 def test_solve_says_what_it_cannot_do(problem):

@@ -37,6 +37,12 @@ def test_a_program_sees_the_types(tmp_path):
     assert done.stdout.count("error:") == 1 and "use.py:10: error" in done.stdout, done.stdout
 
 
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs/reference/python.md").read_text().splitlines()
+    listed = {line.rpartition(":: remblai.")[2] for line in page if line.startswith(".. auto")}
+    assert set(dir(remblai)) - {"__version__"} == listed
+
+
 def test_every_function_of_the_module_has_a_stub():
     stub = pathlib.Path(remblai.__file__).with_name("_core.pyi").read_text()
     for name in dir(remblai._core):

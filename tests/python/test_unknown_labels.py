@@ -141,3 +141,21 @@ def test_no_label_at_all():
         remblai.fit(Xs=Xs, ys=np.where(SOME, -1, ys), Xt=Xt)
     with pytest.raises(ValueError, match="^ys: .* masked"):
         GroundMetricTransport().fit(Xs=Xs, ys=np.ma.masked_equal(ys, 0), Xt=Xt)
+
+
+def test_masked_entries_are_never_read_as_if_they_were_not():
+    masked, fitted = np.ma.masked_equal(ys, 0), GroundMetricClassifier().fit(Xs, ys, Xt=Xt)
+    weights = np.ma.masked_greater(np.arange(1.0, 51.0), 40)
+    for wrong, name in (
+        (lambda: GroundMetricClassifier().fit(Xs, masked, Xt=Xt), "y"),
+        (lambda: fitted.score(Xs, masked), "y"),
+        (lambda: fitted.score(Xt, yt, sample_weight=weights), "sample_weight"),
+        (
+            lambda: GroundMetricClassifier(target_shares=np.ma.masked_equal([1, 1, 2], 2)).fit(
+                Xs, ys, Xt=Xt
+            ),
+            "target_shares",
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"^{name}: [0-9]+ entries are masked"):
+            wrong()

@@ -9,7 +9,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from remblai import GroundMetricClassifier
+import remblai
+from remblai import GroundMetricClassifier, GroundMetricTransport
 
 Xs, ys, Xt, yt = shifted(m=60, n=50)
 RISING = np.arange(1.0, 61.0)
@@ -37,6 +38,17 @@ def test_weights_are_those_of_the_plan(method):
     np.testing.assert_allclose(none.predict_proba(Xt), plain.predict_proba(Xt), atol=1e-9)
 
 
+def test_weights_of_points_that_are_their_own_target_are_both():
+    both = GroundMetricClassifier(method="paper").fit(Xs, ys, sample_weight=RISING).model_
+    for found in (both.source_weights, both.target_weights):
+        np.testing.assert_allclose(found / found.sum(), RISING / RISING.sum())
+    other = GroundMetricClassifier(method="paper").fit(
+        Xs, ys, sample_weight=RISING, target_weight=RISING[::-1]
+    )
+    found = other.model_.target_weights
+    np.testing.assert_allclose(found / found.sum(), RISING[::-1] / RISING.sum())
+
+
 @pytest.mark.parametrize("method", ["paper", "class-aware"])
 def test_points_of_no_weight_take_no_part(method):
     weights = (np.arange(60) % 4 > 0).astype(float)
@@ -44,6 +56,39 @@ def test_points_of_no_weight_take_no_part(method):
     kept = weights > 0
     without = GroundMetricClassifier(method=method).fit(Xs[kept], ys[kept], Xt=Xt)
     np.testing.assert_array_equal(fitted.predict(Xt), without.predict(Xt))
+
+
+@pytest.mark.parametrize("names", [np.array([3, 5, 8]), np.array(["a", "b", "c"])])
+def test_a_class_without_weight_has_no_share(names):
+    """What follows `classes_` has a 0 at its place, and nothing of another class."""
+    weights = (ys != 1).astype(float)
+    kept = ys != 1
+    classifier = GroundMetricClassifier().fit(Xs, names[ys], Xt=Xt, sample_weight=weights)
+    transport = GroundMetricTransport(
+        method="class-aware", distribution_estimation=lambda X: weights if len(X) == 60 else None
+    )
+    without = GroundMetricClassifier().fit(Xs[kept], names[ys[kept]], Xt=Xt)
+    for fitted in (classifier, transport.fit(Xs=Xs, ys=names[ys], Xt=Xt)):
+        np.testing.assert_array_equal(fitted.classes_, names)
+        for name in ("shares_", "source_shares_", "trust_"):
+            found = getattr(fitted, name)
+            assert found.shape == (3,) and found[1] == 0
+            np.testing.assert_allclose(found[[0, 2]], getattr(without, name), rtol=1e-6)
+    shares = GroundMetricClassifier(target_shares=classifier.shares_)
+    shares.fit(Xs, names[ys], Xt=Xt, sample_weight=weights)
+    np.testing.assert_allclose(shares.shares_, classifier.shares_)
+    two = GroundMetricClassifier(target_shares=[1, 3])
+    two.fit(Xs, names[ys], Xt=Xt, sample_weight=weights)
+    np.testing.assert_allclose(two.shares_, [0.25, 0, 0.75])
+    with pytest.raises(ValueError, match="^target_shares: a class whose source points have no"):
+        GroundMetricClassifier(target_shares=[1, 1, 1]).fit(
+            Xs, names[ys], Xt=Xt, sample_weight=weights
+        )
+    codes = {"Xs": Xs, "ys": ys, "Xt": Xt, "source_weights": weights, "target_shares": [1, 0, 3]}
+    model = remblai.fit(method="class-aware", **codes)
+    path = remblai.fit_path(method="class-aware", lambdas=[0.1], **codes)
+    for known in (model.classes, path[0].classes):
+        np.testing.assert_allclose(known.shares, [0.25, 0.75])
 
 
 def test_only_the_ratios_of_weights_count_so_that_a_weight_is_no_repetition():
