@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "fit/class_problem.h"
 #include "fit/clouds.h"
 
 namespace remblai {
@@ -15,6 +16,18 @@ inline constexpr Index most_compared = most_measured;
 
 class Discrepancy {
  public:
+  /// The class shares under which the source is nearest to the target, and how near that is.
+  struct Mixture {
+    Vector shares;
+    double discrepancy = 0;
+  };
+
+  /// What mixtures of the same classes share.
+  struct Classes {
+    Matrix weights;  ///< of the source points compared: a column for each class, which sums to 1
+    Matrix within;   ///< mean kernel between the points of two classes, K x K
+  };
+
   /// Clouds whose means are one, by the weights p and q.
   Discrepancy(const Clouds& centred, const Vector& p, const Vector& q);
 
@@ -22,9 +35,16 @@ class Discrepancy {
   /// 1 over all ranks.
   std::vector<double> operator()(const Clouds& clouds, const std::vector<Vector>& weights) const;
 
+  Classes classes(const ClassProblem& problem) const;
+
+  /// Of the same clouds. No classifier is asked: the kernel alone tells how much of each class it
+  /// takes.
+  Mixture nearest_mixture(const Clouds& clouds, const Classes& classes) const;
+
  private:
   // n x m, of the points compared.
   Matrix across(const Clouds& clouds) const;
+  Vector towards(const Clouds& clouds) const;  // mean kernel of each source point to the target
 
   std::vector<Index> rows_, columns_;  // of the points compared; rows among those of all ranks
   Vector q_;

@@ -133,6 +133,41 @@ TEST(Discrepancy, WeightsSayWhichSourceIsTheNearest) {
   EXPECT_GT(found[2], found[0]);
 }
 
+// Three classes along a line, of which the last has no source point of any weight. The target has
+// the others as seven to three.
+TEST(Discrepancy, TheNearestMixtureHasTheClassSharesOfTheTarget) {
+  Matrix x = random_matrix(90, 2, 17), z = random_matrix(100, 2, 18);
+  ClassProblem problem;
+  problem.classes = (Labels(3) << 0, 1, 2).finished();
+  problem.p = equal(90);
+  problem.p.tail(30).setZero();
+  problem.p /= problem.p.sum();
+  problem.members = Matrix::Zero(90, 3);
+  for (Index i = 0; i < 90; ++i) {
+    problem.members(i, i / 30) = 1;
+    x(i, 0) += 5 * static_cast<double>(i / 30);
+  }
+  z.col(0).tail(30).array() += 5;
+  const Eigen::RowVectorXd shift = z.colwise().mean() - problem.p.transpose() * x;
+  const Clouds clouds(x, z);
+  const Discrepancy compare(Clouds(x.rowwise() + shift, z), problem.p, equal(100));
+  const Discrepancy::Mixture found = compare.nearest_mixture(clouds, compare.classes(problem));
+  EXPECT_NEAR(found.shares.sum(), 1, 1e-9);
+  EXPECT_NEAR(found.shares[0], 0.7, 0.05);
+  EXPECT_EQ(found.shares[2], 0);
+
+  // No other shares are nearer, by the sums of the mixture as well as by its own account.
+  const auto at = [&](double first) {
+    Vector w = problem.p;
+    w.head(30).setConstant(first / 30);
+    w.segment(30, 30).setConstant((1 - first) / 30);
+    return compare(clouds, {w}).front();
+  };
+  EXPECT_NEAR(found.discrepancy, at(found.shares[0]), 0.02);
+  for (const double off : {-0.15, 0.15})
+    EXPECT_GT(at(found.shares[0] + off), at(found.shares[0]) + 1e-3);
+}
+
 TEST(Discrepancy, SinglePointsAndOnePlace) {
   const Matrix one = Matrix::Constant(1, 2, 3), all = Matrix::Constant(5, 2, 3);
   EXPECT_NEAR(as_they_are(one, one), 0, 1e-12);

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "fit/class_test_tools.h"
+#include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/fit_path.h"
+#include "remblai/predict.h"
 
 namespace remblai {
 namespace {
@@ -91,6 +93,20 @@ TEST(Explanation, WhatIsUndecidedIsTheShareOfGuessesThatDependOnIt) {
   }
   EXPECT_GT(open, 0);
   EXPECT_LT(open, 12);
+}
+
+// One of ten classes grew to seven tenths and all of them moved: the translation between the means
+// would put classes onto others.
+TEST(Explanation, ATranslationIsToldFromTheChangeOfTheMeansByTheShares) {
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    const Problem problem = test::class_problem(10, 200, 200, 10, seed, 3.4, 3);
+    const Model model = fit(problem, {.method = Method::class_aware});
+    EXPECT_TRUE(model.classes->translated) << seed;
+    EXPECT_NEAR(model.classes->shares[0], 0.7, 0.05) << seed;
+    EXPECT_GE(evaluate(predict(model, problem.target.points), problem.target.labels).accuracy(),
+              0.97)
+        << seed;
+  }
 }
 
 double gap(const Model& a, const Model& b) {
