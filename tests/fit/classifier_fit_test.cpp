@@ -115,6 +115,22 @@ void expect_the_best(const LabelledPoints& data, double unit, const ClassOptions
   EXPECT_LT(difference(found.classifier.biases, best->calibration.biases), 1e-6);
 }
 
+// Nothing can be found without the only point that shows it.
+TEST(ClassifierFit, ClassesOfOnePointDoNotCountAsMissed) {
+  LabelledPoints data;
+  data.points = test::random_matrix(12, 3, 1);
+  data.weights = Vector::Ones(12);
+  for (Index i = 0; i < 12; ++i) data.places.push_back(i < 10 ? i % 2 : i - 8);
+  for (Index i = 0; i < 12; ++i)
+    data.points.row(i).array() +=
+        20 * static_cast<double>(data.places[static_cast<std::size_t>(i)]);
+  data.shares = test::one_hot(data.places, 4);
+  EXPECT_EQ(fit_classifier(data, 100, Purpose::posteriors, {}).left_out, 1);
+  for (Index i = 0; i < 12; ++i) data.places[static_cast<std::size_t>(i)] = i;
+  data.shares = test::one_hot(data.places, 12);
+  EXPECT_EQ(fit_classifier(data, 100, Purpose::posteriors, {}).left_out, 1);
+}
+
 TEST(ClassifierFit, TheCandidateWithTheSmallestLossIsTaken) {
   int means = 0, kernels = 0;
   for (const Index classes : {2, 3, 6})
