@@ -102,7 +102,8 @@ class ClassStep {
   double undecided(const std::vector<Candidate>& candidates, bool hides_change) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
-  Matrix translation() const;            // from the mean of the source to that of the target, 1 x r
+  double spread_within(const Matrix& x) const;
+  Matrix translation() const;  // from the mean of the source to that of the target, 1 x r
   void move_points_of(MetricLearner& metric, const Matrix& step) const;
 
   const Space& space_;
