@@ -83,11 +83,16 @@ std::vector<Choice> candidates(const LabelledPoints& data, double unit,
   const auto add = [&](double width, const Matrix& scores) {
     Choice choice{width, 0, 0, calibrate(scores, data.places, weights)};
     choice.loss = choice.calibration.log_loss;
+    double counted = 0;
     for (Index i = 0; i < judged; ++i) {
       Index best = 0;
       scores.row(i).maxCoeff(&best);
-      if (best == data.places[static_cast<std::size_t>(i)]) choice.left_out += weights[i];
+      const Index place = data.places[static_cast<std::size_t>(i)];
+      if (std::count(data.places.begin(), data.places.end(), place) == 1) continue;
+      counted += weights[i];
+      if (best == place) choice.left_out += weights[i];
     }
+    choice.left_out = counted > 0 ? choice.left_out / counted : 1;
     all.push_back(choice);
   };
   const Means means = plain_means(data);
