@@ -58,9 +58,10 @@ bool mistakes_places_for_shares(const ClassModel& classes, const Diagnosis& diag
          classes.shares.dot(classes.trust) >= own_moves;
 }
 
-// The reliability is the smaller of two numbers.
+// The reliability is the smaller of two numbers; where both are 1, either is.
 const char* reliable_how(const ClassModel& classes) {
-  return classes.reliability < 1 && classes.reliability == classes.left_out
+  constexpr double all = 1 - 1e-9;  // the sum of the weights is rounded
+  return classes.reliability < all && classes.reliability == classes.left_out
              ? "so many source points are labelled right by a classifier that has not seen them"
              : "so many source labels come back right through the guessed target labels";
 }

@@ -117,7 +117,7 @@ TEST(Diagnosis, SaysWhatTheReliabilityIs) {
   EXPECT_TRUE(contains(diagnose(model_of(0, 0, 0.9)).trust_words, "0.90: so many source labels"));
   EXPECT_TRUE(contains(diagnose(model_of(0, 0, 0.95)).trust_words, "that has not seen them"));
   ClassModel both = model_of(0, 0, 1);
-  both.left_out = 1;
+  both.left_out = both.reliability = 1 - 1e-15;
   EXPECT_TRUE(contains(diagnose(both).trust_words, "come back right"));
 }
 
