@@ -38,9 +38,9 @@ struct Scored {
   Matrix points;
   Labels truth, predicted;
 
-  std::optional<Score> score(const Labels& source) const {
+  std::optional<Score> score(const Labels& source, const Labels& given = {}) const {
     if (truth.size() == 0 || predicted.size() == 0) return std::nullopt;
-    return evaluate(predicted, truth, source);
+    return evaluate(predicted, truth, source, given);
   }
 };
 
@@ -161,7 +161,7 @@ void Job::read() {
 }
 
 Report Job::report() const {
-  return {.target_score = target.score(source_labels),
+  return {.target_score = target.score(source_labels, known_labels(model)),
           .test_score = test.score(source_labels),
           .seconds = watch.seconds(),
           .inputs = all_inputs(arguments),

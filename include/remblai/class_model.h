@@ -43,7 +43,9 @@ struct REMBLAI_API ClassModel {
   /// In [0, 1]: the smallest of the first leave-one-out accuracy on the source and every round
   /// trip, in which a classifier trained on the guessed target labels labels the source points.
   double reliability = 0;
-  double left_out = 0;      ///< leave-one-out accuracy of the first classifier on the source
+  /// Leave-one-out accuracy of the first classifier on the source, where a class has other points.
+  /// 1 where no class has: the reliability is then that of the round trips alone.
+  double left_out = 0;
   bool translated = false;  ///< the source was first moved onto the mean of the target
   bool cautious = true;     ///< shares were held near those of the source
   /// How far the source is from the target under each explanation, cautious and bold without a
@@ -55,6 +57,11 @@ struct REMBLAI_API ClassModel {
   /// nothing was compared, and in models of versions that did not keep it.
   double undecided = 0;
 
+  /// 1/m + 1/n, m and n being effective numbers of points: about what the discrepancy of two
+  /// samples of one distribution is. 0 in models of versions that did not keep it.
+  double margin = 0;
+  bool estimated = true;  ///< `shares` were estimated, and not given
+
   /// Weight t of the geodesic that the metric was made with: that of the options, or half of it.
   /// NaN for a metric that was not learned, and in models of versions that did not keep it.
   double geodesic = std::numeric_limits<double>::quiet_NaN();
@@ -62,13 +69,17 @@ struct REMBLAI_API ClassModel {
   double common_trust = 0;  ///< t0 in [0, 1]: how much of the common move is kept
   Vector trust;             ///< t_k in [0, 1]: how much of each class's own move is kept
   /// How far each class was moved, the translation included, in units of the spread within classes:
-  /// the root mean square distance of source points to their class mean.
+  /// the root mean square distance of source points to their class mean. 0 where there is no
+  /// spread, and so no unit.
   Vector move_lengths;
 
   Matrix plan_moves;  ///< what was added to the source points of a class for the last plan, K x d
   Matrix moves;       ///< the same for the head, after the last plan
   double class_cost = 0;  ///< weight of -ln(opinion) in the cost of the plan, in units of the cost
   Matrix opinions;        ///< what the plan was told of each target point: n x K, rows sum to 1
+
+  /// The labels of target points that the fit was given, n of them, or empty. They are not scored.
+  Labels known;
 
   Classifier opinion;  ///< gives opinions on new target points; shares not yet applied
   Classifier head;     ///< gives labels

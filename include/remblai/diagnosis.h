@@ -18,14 +18,16 @@ constexpr std::array<std::string_view, 4> names(Shift) {
 }
 
 struct Diagnosis {
-  Shift shift = Shift::none;
-  double shares_change = 0;  ///< share of the mass that changed its class, in [0, 1]
-  double move = 0;           ///< mean move of the classes, in units of their spread
-  bool doubtful = false;     ///< reliability below 0.8, or an open question that matters
-  std::string shift_words;   ///< a sentence
-  std::string trust_words;   ///< what the reliability means
-  std::string doubt;         ///< what is wrong; empty where nothing is
-  std::string advice;        ///< what to do then; names options with a dollar sign
+  Shift shift = Shift::none;  ///< what is noticeable, and more than chance would explain
+  double shares_change = 0;   ///< share of the mass that changed its class, in [0, 1]
+  double move = 0;            ///< mean move of the classes, in units of their spread
+  /// Reliability below 0.8, an open question that matters, or a large change of shares and places
+  /// that leaves the target unexplained.
+  bool doubtful = false;
+  std::string shift_words;  ///< a sentence
+  std::string trust_words;  ///< what the reliability means
+  std::string doubt;        ///< what is wrong; empty where nothing is
+  std::string advice;       ///< what to do then; names options with a dollar sign
 };
 
 REMBLAI_API Diagnosis diagnose(const ClassModel& classes);

@@ -13,6 +13,7 @@ struct REMBLAI_API Score {
   Index scored = 0;
   Index correct = 0;
   Index unknown = 0;  ///< points without a known label; they do not count
+  Index given = 0;    ///< points whose label the fit was given; they do not count either
 
   bool known() const { return scored > 0; }
 
@@ -28,8 +29,10 @@ struct REMBLAI_API Score {
 REMBLAI_API bool minus_one_is_class(const Labels& labels);
 
 /// Compares labels one by one. A true label that is unknown_label (-1) is not scored, whatever was
-/// predicted, unless -1 is a class of the labels of the `source`. Throws Error when the lengths
-/// differ or are zero.
-REMBLAI_API Score evaluate(const Labels& predicted, const Labels& truth, const Labels& source = {});
+/// predicted, unless -1 is a class of the labels of the `source`. Nor is a point that has a label
+/// in `given`: labels that the fit was given (ClassModel::known), or none. Throws Error when the
+/// lengths differ or are zero.
+REMBLAI_API Score evaluate(const Labels& predicted, const Labels& truth, const Labels& source = {},
+                           const Labels& given = {});
 
 }  // namespace remblai

@@ -92,6 +92,11 @@ struct Model {
   std::optional<ClassModel> classes = {};
 };
 
+/// The labels of target points that the fit was given: as many as there are points, or none.
+inline Labels known_labels(const Model& model) {
+  return model.classes ? model.classes->known : Labels();
+}
+
 /// A model that was fitted by several processes (Resources::comm) has the source points of its own
 /// rank, with their labels, weights and potentials f; all else is the same on every rank. This is
 /// the model of all source points, on rank 0, as one process would have it. On the other ranks it

@@ -41,13 +41,8 @@ class Alternation {
   bool last_step() const;
   bool rises(const Step& record) const;
   void judge(const LearnedMetric& before, Step& record) const;
-  Matrix moment() const {
-    const Space& space = parts_.space;
-    if (parts_.classes)
-      return second_moment(parts_.classes->moved(), space.z, followed_, space.shard);
-    return second_moment(space.x, space.z, parts_.planner.moments(space.z, space.targets.divided()),
-                         space.shard, space.targets);
-  }
+  Matrix moment() const;
+  Matrix class_moment() const;
   bool report(const Step* record, int passes, double error);
   void go_on_from(const RunState& state);
   RunState state(const Matrix& moment) const;
@@ -159,14 +154,16 @@ void Alternation::ask_classes() {
                             ? plan.lambda
                             : Options{.method = Method::class_aware}.resolved().lambda * mean;
   out_.class_cost = options.classes.opinion * weight * learner.unit();
-  if (!std::isfinite(1e3 * out_.class_cost))
-    throw Error({.field = "lambda",
-                 .value = fmt::format("{:.1e} in units of the cost", out_.lambda),
-                 .problem = "is more than double precision can hold beside the class term",
+  const Matrix class_costs = classes.class_costs(options.classes.opinion * weight);
+  if (!std::isfinite(1e3 * out_.class_cost) || !std::isfinite(class_costs.squaredNorm())) {
+    const bool opinion = options.classes.opinion > options.lambda;
+    throw Error({.field = opinion ? "opinion" : "lambda",
+                 .value = fmt::format("{:g}", opinion ? options.classes.opinion : options.lambda),
+                 .problem = "is more than double precision can hold in the class term",
                  .remedy = "give a smaller $lambda or $opinion"});
+  }
   parts_.planner.prepare(plan);
-  parts_.planner.set_classes(learner.x(), learner.z(), classes.members(),
-                             classes.class_costs(options.classes.opinion * weight),
+  parts_.planner.set_classes(learner.x(), learner.z(), classes.members(), class_costs,
                              classes.row_sums());
 }
 
@@ -177,6 +174,27 @@ void Alternation::follow_classes() {
   followed_ = parts_.planner.moments(parts_.space.z);
   parts_.classes->move(followed_, plan_shares, parts_.learner);
   parts_.classes->move_points_of(parts_.learner);
+}
+
+Matrix Alternation::moment() const {
+  if (parts_.classes) return class_moment();
+  const Space& space = parts_.space;
+  return second_moment(space.x, space.z, parts_.planner.moments(space.z, space.targets.divided()),
+                       space.shard, space.targets);
+}
+
+// The moved source lies where the target does. Far from the origin the squares of both would
+// cancel: they are then measured from the mean of the target. Nearer, digits enough are left.
+Matrix Alternation::class_moment() const {
+  constexpr double far = 1e6;  // a thousand spreads, squared
+  const Space& space = parts_.space;
+  const Matrix& moved = parts_.classes->moved();
+  const Eigen::RowVectorXd mean = weighted_mean(space.z, space.q, {}).transpose();
+  if (!(mean.squaredNorm() > far * spread_around_mean(space.z, space.q, {})))
+    return second_moment(moved, space.z, followed_, space.shard);
+  PlanMoments plan = followed_;
+  plan.plan_z -= plan.rows * mean;
+  return second_moment(moved.rowwise() - mean, space.z.rowwise() - mean, plan, space.shard);
 }
 
 // The metric for this moment and the plan for that metric. A step that was accelerated and surely

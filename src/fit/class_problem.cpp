@@ -69,7 +69,7 @@ ClassProblem make_class_problem(const Space& space, const Labels& source_labels,
       throw Error({.field = "known-labels",
                    .value = fmt::format("label {} of target point {} (counted from 1)", label,
                                         space.target_rows[j] + 1),
-                   .problem = "is not a label of the source",
+                   .problem = "is the label of no source point with a weight",
                    .remedy = fmt::format("give a label of the source, or {} where none is known",
                                          unknown_label)});
     problem.known.push_back(static_cast<Index>(j));

@@ -340,6 +340,15 @@ Matrix ClassStep::class_costs(double weight) const {
   return remblai::class_costs(shares_.opinions, weight);
 }
 
+// Rounding is no spread: where the points of each class are one, there is none.
+double ClassStep::spread_within(const Matrix& x) const {
+  const auto mean_square = [&](const Matrix& rows) {
+    return problem_.shard.dot(problem_.p, rows.rowwise().squaredNorm());
+  };
+  const double spread = mean_square(problem_.within(x));
+  return spread > 1e-24 * mean_square(x) ? spread : 0;
+}
+
 void ClassStep::move(const PlanMoments& plan, const Matrix& plan_shares,
                      const MetricLearner& metric) {
   plan_shares_ = plan_shares;
@@ -347,14 +356,15 @@ void ClassStep::move(const PlanMoments& plan, const Matrix& plan_shares,
   const Vector belief =
       (plan_shares.cwiseProduct(shares_.opinions).transpose() * problem_.q).cwiseQuotient(landing);
   const Matrix landed = plan.rows.cwiseInverse().asDiagonal() * plan.plan_z;
-  noise_ = problem_.shard.dot(problem_.p, problem_.within(metric.x()).rowwise().squaredNorm());
+  noise_ = spread_within(metric.x());
   plan_moves_ = problem_.class_means(moved_ - space_.x);
   moves_ = class_moves(problem_, landed - explained_, shares_.shares, belief, noise_, metric);
   const Matrix before = moved_;
   moved_ = explained_ + problem_.members * moves_.by_class;
   steps_.push_back(problem_.class_means(moved_ - before));
-  move_lengths_ = metric.embed(problem_.class_means(moved_ - space_.x)).rowwise().norm() /
-                  std::sqrt(noise_ > 0 ? noise_ : 1.0);
+  if (noise_ > 0)
+    move_lengths_ =
+        metric.embed(problem_.class_means(moved_ - space_.x)).rowwise().norm() / std::sqrt(noise_);
 }
 
 void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse) {
@@ -392,6 +402,8 @@ ClassModel ClassStep::model() const {
   model.discrepancies = discrepancies_;
   model.geodesic = geodesic_;
   model.undecided = undecided_;
+  model.margin = margin();
+  model.estimated = options_.classes.target_shares.kind() == SharesChoice::estimated;
   model.common_trust = moves_.common_trust;
   model.trust = moves_.trust;
   model.move_lengths = move_lengths_;

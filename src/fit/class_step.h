@@ -102,9 +102,10 @@ class ClassStep {
   double undecided(const std::vector<Candidate>& candidates, bool hides_change) const;
   EstimatedShares shares_of(const Judgement& judgement, double reliability, bool cautious) const;
   void fix_known(Matrix& shares) const;  // rows of target points whose label is known
-  // In the coordinates of the space, 1 x r: from the mean of the source to that of the target, or
-  // from that under other class shares, where these explain the target and the first does not.
-  Matrix translation() const;
+  double spread_within(const Matrix& x) const;
+  Matrix translation() const;  // from the mean of the source to that of the target, 1 x r
+  // The same, or that from the mean under other class shares, where these explain the target and
+  // the first does not.
   Matrix translation_beside_shares(const MetricLearner& metric, const Discrepancy& compare,
                                    const Clouds& centred) const;
   void move_points_of(MetricLearner& metric, const Matrix& step) const;

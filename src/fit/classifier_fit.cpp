@@ -88,6 +88,24 @@ double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
   return calibration.log_loss;
 }
 
+// Without itself the only point of a class is never found, by any classifier: it tells nothing.
+double left_out_accuracy(const Matrix& scores, const LabelledPoints& labelled,
+                         const CommonRows& rows) {
+  const auto place = [&](Index i) { return labelled.places[static_cast<std::size_t>(i)]; };
+  const Matrix sizes = rows.sum(scores.rows(), 1, scores.cols(), [&](Rows some) {
+    Matrix counts = Matrix::Zero(1, scores.cols());
+    for (Index i = some.begin; i < some.end; ++i) ++counts(0, place(i));
+    return counts;
+  });
+  Vector weights = labelled.weights.tail(scores.rows());
+  for (Index i = 0; i < weights.size(); ++i)
+    if (sizes(0, place(i)) < 2) weights[i] = 0;
+  const double total = rows.sum(weights);
+  if (!(total > 0)) return 1;
+  weights /= total;
+  return std::min(1.0, rows.dot(weights, right(scores, labelled.places)));
+}
+
 }  // namespace
 
 FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose purpose,
@@ -120,8 +138,8 @@ FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose pu
   if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero, rows);
   if (best.classifier.width > 0) best.classifier.points = ridge.support();
 
-  return {std::move(best.classifier),
-          std::min(1.0, rows.dot(weights, right(best.left_out, labelled.places)))};
+  const double left_out = left_out_accuracy(best.left_out, labelled, rows);
+  return {std::move(best.classifier), left_out};
 }
 
 Vector right(const Matrix& scores, const std::vector<Index>& places) {

@@ -24,7 +24,9 @@ struct LabelledPoints {
 
 struct FittedClassifier {
   Classifier classifier;
-  double left_out = 0;  ///< share of the labelled points that are right when left out
+  /// Share of the labelled points that are right when left out, of those whose class has others; 1
+  /// where no class has.
+  double left_out = 0;
 };
 
 /// What biases of the calibration are for: posteriors are to be probabilities under the shares of

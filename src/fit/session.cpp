@@ -374,6 +374,7 @@ Model Session::completed(Model model, Ends ends) const {
 // Target points of weight 0 took no part, but the classifier has an opinion on them too.
 ClassModel Session::class_model(ClassModel classes, const Matrix& targets) const {
   classes.class_cost = outcomes_.class_cost;
+  classes.known = known_labels_;
   if (classes.opinions.rows() == targets.rows()) return classes;
   Matrix opinions = opinions_on(classes, learner_->metric().embed(targets));
   opinions(space_->target_rows, Eigen::all) = classes.opinions;

@@ -1,5 +1,6 @@
 // Scores of a classifier that was fitted, and their calibration.
 #include <algorithm>
+#include <vector>
 
 #include "base/linalg.h"
 #include "model/gaussian.h"
@@ -11,6 +12,11 @@ namespace {
 
 // Distances to class means have no bound; far beyond this all classes are equally unlikely.
 constexpr double largest_score = 1e100;
+
+// So many widths from all points on the kernel vanishes, in squared distances. There the nearest
+// points decide, by scores that are too small to make one class more probable than another.
+constexpr double vanishing = 690;
+constexpr double smallest_score = 1e-300;
 
 }  // namespace
 
@@ -27,8 +33,17 @@ Matrix Classifier::scores(const Matrix& embedded) const {
 
 Matrix Classifier::scores_at(Matrix squared_distances) const {
   if (width == 0) return (squared_distances / -scale).cwiseMax(-largest_score);
+  std::vector<Index> far;
+  for (Index i = 0; i < squared_distances.rows(); ++i) {
+    const double nearest = squared_distances.row(i).minCoeff();
+    if (!(nearest > vanishing * width)) continue;
+    far.push_back(i);
+    squared_distances.row(i).array() -= nearest;
+  }
   gaussian(squared_distances, width);
-  return linalg::multiply(squared_distances, coefficients);
+  Matrix scores = linalg::multiply(squared_distances, coefficients);
+  for (const Index i : far) scores.row(i) *= smallest_score;
+  return scores;
 }
 
 Matrix Classifier::probabilities(Matrix scores) const {

@@ -60,6 +60,7 @@ void for_each_class_array(ClassModelType& m, Visitor&& visit) {
   visit("class_plan_moves", m.plan_moves);
   visit("class_moves", m.moves);
   visit("class_opinions", m.opinions);
+  visit("class_known", m.known);
   for_each_array("opinion", m.opinion, visit);
   for_each_array("head", m.head, visit);
 }
@@ -206,6 +207,9 @@ void require_consistent_classes(const Model& m) {
   for (Index i = 0; i < m.source.size(); ++i)
     if (m.source.weights[i] > 0 && ClassPlaces::place_in(c.classes, m.source.labels[i]) < 0)
       throw Error({.problem = "a source label is none of its classes"});
+  if (c.known.size() != 0 && c.known.size() != m.target.size())
+    throw Error({.problem = fmt::format("it has {} known labels for {} target points",
+                                        c.known.size(), m.target.size())});
   require_finite(c.plan_moves, "class_plan_moves");
   require_finite(c.moves, "class_moves");
   require_finite(c.opinions, "class_opinions");
@@ -289,10 +293,12 @@ Model read_model(const Arrays& arrays) {
   if (model.classes) {
     model.classes->translated = meta.at("translated").get<bool>();
     model.classes->cautious = meta.at("cautious").get<bool>();
-    // The first versions did not keep these two.
+    // The first versions did not keep these four.
     model.classes->undecided = meta.value("undecided", 0.0);
     if (const double share = model.classes->undecided; !(share >= 0 && share <= 1))
       throw Error({.problem = fmt::format("its share of undecided points is {}", share)});
+    model.classes->margin = meta.value("margin", 0.0);
+    model.classes->estimated = meta.value("estimated", true);
     if (meta.contains("geodesic")) {
       const double t = meta.at("geodesic").get<double>();
       if (!(t > 0 && t < 1))
@@ -354,6 +360,8 @@ void save(const Model& model, const std::string& path) {
     meta["translated"] = model.classes->translated;
     meta["cautious"] = model.classes->cautious;
     meta["undecided"] = model.classes->undecided;
+    meta["margin"] = model.classes->margin;
+    meta["estimated"] = model.classes->estimated;
     if (std::isfinite(model.classes->geodesic)) meta["geodesic"] = model.classes->geodesic;
   }
   arrays["meta"] = meta.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -51,8 +51,9 @@ std::string verdict(const Model& model, const Report& report, bool predicted) {
           "{}; no true label of the {} points is known, so how many predictions are "
           "right is unknown.",
           words, points);
-    return fmt::format("{}; {} of the {} points{} get the right label.", words, score.percent(),
-                       points, score.unknown > 0 ? " with a known label" : "");
+    return fmt::format("{}; {} of the {} points{}{} get the right label.", words, score.percent(),
+                       points, score.unknown > 0 ? " with a known label" : "",
+                       score.given > 0 ? " that the fit was not given a label of" : "");
   };
   if (report.test_score) return right(*report.test_score, "test");
   if (report.target_score) return right(*report.target_score, "target");
@@ -128,11 +129,11 @@ PageContext context_of(const Model& model, const Report& report, const PageOptio
   if (known.guesses.size() == 0 && (!known_truth || !scored))
     known.guesses = predicted_labels(model, report);
   if (known.truth.size() > 0 && !scored)
-    context.report.target_score = evaluate(known.guesses, known.truth, source);
+    context.report.target_score = evaluate(known.guesses, known.truth, source, known_labels(model));
   if (known_truth && options.scores.empty())
     context.baseline = evaluate(nearest_labels(model.source.points, source, model.target.points,
                                                report.prediction.neighbours),
-                                known.truth, source);
+                                known.truth, source, known_labels(model));
   if (!known_truth) known.truth = {};  // the predicted ones are shown
   return context;
 }

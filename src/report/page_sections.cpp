@@ -38,11 +38,17 @@ Json lines_block(const std::string& title, bool log, const std::vector<Step>& hi
   return block;
 }
 
-/// How many points a score rests on, where not all have a known label.
+/// How many points a score rests on, where not all have a known label, or some were given theirs.
 std::string remark(const Score& score) {
-  if (score.unknown == 0) return "";
-  if (!score.known()) return "no true label is known";
-  return fmt::format("{} of {} true labels are known", score.scored, score.scored + score.unknown);
+  const std::string given =
+      score.given > 0
+          ? fmt::format("without {} whose label the fit was given", counted(score.given, "point"))
+          : "";
+  if (score.unknown == 0) return given;
+  const std::string known = score.known() ? fmt::format("{} of {} true labels are known",
+                                                        score.scored, score.scored + score.unknown)
+                                          : "no true label is known";
+  return given.empty() ? known : known + ", " + given;
 }
 
 }  // namespace
@@ -98,8 +104,8 @@ Json accuracy_section(const PageContext& context) {
   std::vector<std::string> columns{"labels by", "right"};
   if (notes) columns.push_back("remark");
   return section("Accuracy",
-                 {text_block("The share of points whose predicted label is the true one. True "
-                             "labels were used to score, never to fit."),
+                 {text_block("The share of points whose predicted label is the true one. Labels "
+                             "that are scored were never used to fit."),
                   table_block("Accuracy", columns, rows, strong)});
 }
 

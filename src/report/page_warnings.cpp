@@ -7,10 +7,12 @@
 #include <set>
 #include <vector>
 
+#include "model/class_terms.h"
 #include "remblai/diagnosis.h"
 #include "remblai/evaluate.h"
 #include "report/json.h"
 #include "report/page_data.h"
+#include "report/page_sections.h"
 
 namespace remblai {
 namespace {
@@ -53,12 +55,8 @@ Set without(const Set& some, const Set& others) {
   return rest;
 }
 
-double mass_of(const Set& classes, const Domain& domain) {
-  double sum = 0;
-  for (Index i = 0; i < domain.size(); ++i)
-    if (classes.contains(domain.labels[i])) sum += domain.weights[i];
-  return sum;
-}
+// Of what a class-aware plan gives to classes that are not there, less is not worth a warning.
+constexpr double noticeable_share = 0.05;
 
 void warn_of_classes(const Model& model, const Known& known, const PageOptions& options,
                      std::vector<Warning>& list) {
@@ -66,37 +64,48 @@ void warn_of_classes(const Model& model, const Known& known, const PageOptions& 
   Set truth = present(known.truth, model.target.weights);
   const bool all_known = minus_one_is_class(model.source.labels) || truth.erase(unknown_label) == 0;
   const Set guesses = present(known.guesses, model.target.weights);
+  const Vector masses = model.classes ? class_masses(model) : model.source.weights;
   const auto mass = [&](const Set& classes) {
-    return fmt::format("{:.1f} %", 100 * mass_of(classes, model.source));
+    double sum = 0;
+    for (Index i = 0; i < masses.size(); ++i)
+      if (classes.contains(model.source.labels[i])) sum += masses[i];
+    return sum;
+  };
+  const auto noticeable = [&](const Set& classes) {
+    return !classes.empty() && (!model.classes || mass(classes) >= noticeable_share);
   };
   if (source.size() == 1)
     list.push_back({"All source points have the same label, so every prediction is that label.",
                     "Give source points of several classes."});
   // A class may be among the points whose label is not known.
   const Set gone = truth.empty() || !all_known ? Set() : without(source, truth);
-  if (!gone.empty()) {
+  if (noticeable(gone)) {
     const bool one = gone.size() == 1;
     list.push_back(
         {fmt::format("The target has no point of {}, so that the mass of {} source points, {} of "
                      "the whole, has to go to other classes.",
-                     named(gone, options), one ? "its" : "their", mass(gone)),
-         fmt::format("Give the source points of {} a smaller weight ($source-weights).",
-                     one ? "that class" : "those classes")});
+                     named(gone, options), one ? "its" : "their", percent_text(mass(gone))),
+         model.classes
+             ? "Give the shares of the classes in the target, if you know them ($target-shares)."
+             : fmt::format("Give the source points of {} a smaller weight ($source-weights).",
+                           one ? "that class" : "those classes")});
   }
   const Set missed = guesses.empty() ? Set() : without(without(source, gone), guesses);
-  if (!missed.empty()) {
+  if (noticeable(missed)) {
     const bool one = missed.size() == 1;
     list.push_back(
         {fmt::format("No target point was given {}, though {} source points hold {} of the mass{}.",
-                     named(missed, options), one ? "its" : "their", mass(missed),
+                     named(missed, options), one ? "its" : "their", percent_text(mass(missed)),
                      truth.empty() || !all_known ? ""
                      : one                       ? " and it is in the target"
                                                  : " and they are in the target"),
-         fmt::format("{} lower $lambda, which is {:g}.",
-                     truth.empty() || !all_known ? one ? "If that class should be there,"
-                                                       : "If those classes should be there,"
-                                                 : "To tell classes apart better,",
-                     model.options.lambda)});
+         fmt::format(
+             "{} {}.",
+             truth.empty() || !all_known
+                 ? one ? "If that class should be there," : "If those classes should be there,"
+                 : "To tell classes apart better,",
+             model.classes ? "give the labels of a few target points ($known-labels)"
+                           : fmt::format("lower $lambda, which is {:g}", model.options.lambda))});
   }
   if (const Set unknown = without(truth, source); !unknown.empty()) {
     const bool one = unknown.size() == 1;

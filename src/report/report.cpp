@@ -11,7 +11,10 @@
 namespace remblai {
 namespace {
 
-std::string on_points(const Score& score, const char* points) {
+std::string on_points(const Score& score, std::string points) {
+  if (score.given > 0)
+    points += fmt::format(" without the {} whose label was given",
+                          score.given == 1 ? "one" : fmt::format("{}", score.given));
   if (!score.known()) return fmt::format("unknown on the {}: no true label is known", points);
   const std::string some = score.unknown == 0
                                ? ""

@@ -57,6 +57,23 @@ TEST_F(LabelFiles, UnknownTargetLabelsAreNotScored) {
   EXPECT_TRUE(json::parse(read(at("out/report.json")))["accuracy"]["target"].is_null());
 }
 
+TEST_F(LabelFiles, LabelsThatTheFitWasGivenAreNotScored) {
+  write_small_data();
+  const Labels truth = io::read_labels(at("target_labels.npy"));
+  std::string known;
+  for (Index i = 0; i < 30; ++i) known += fmt::format("{}\n", i < 6 ? truth[i] : -1);
+  write(at("known.csv"), known);
+  const Finished result =
+      run({"adapt", "--source", at("source.npy"), "--source-labels", at("source_labels.npy"),
+           "--target", at("target.npy"), "--known-labels", at("known.csv"), "--target-labels",
+           at("target_labels.npy"), "--out", at("out")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("% on the target without the 6 whose label was given\n"),
+            std::string::npos)
+      << result.out;
+  EXPECT_EQ(json::parse(read(at("out/report.json")))["scored"]["target"], 24);
+}
+
 TEST_F(LabelFiles, MinusOneBesideOneAloneIsAClass) {
   write_small_data();
   const std::string source = relabelled("source", -1), target = relabelled("target", -1);

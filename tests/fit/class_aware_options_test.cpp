@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "fit/class_test_tools.h"
+#include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
+#include "remblai/report.h"
 
 namespace remblai {
 namespace {
@@ -16,6 +18,7 @@ using test::class_aware;
 using test::class_problem;
 using test::contains;
 using test::difference;
+using test::message_of;
 
 // Only the points of the first classes are left.
 void keep_classes(Domain& domain, Index count) {
@@ -190,6 +193,40 @@ TEST(ClassAwareOptions, ExactPlansAreSparse) {
   EXPECT_GT(agreement(predict(model, problem.target.points), problem.target.labels), 0.9);
   EXPECT_LT(difference(map(model, problem.source.points), map(model)), 1e-9);
   EXPECT_LT(difference(map_back(model, problem.target.points), map_back(model)), 1e-9);
+}
+
+// A model knows which labels it was given, also from a file.
+TEST(ClassAwareOptions, GivenLabelsAreNotScored) {
+  Problem problem = class_problem(3, 30, 36, 4, 1, 1);
+  EXPECT_EQ(known_labels(fit(problem, class_aware())).size(), 0);
+  problem.known_labels = Labels::Constant(36, unknown_label);
+  problem.known_labels.head(20) = problem.target.labels.head(20);
+  const Model model = fit(problem, class_aware());
+  EXPECT_EQ(known_labels(model), problem.known_labels);
+  const Labels found = predict(model, problem.target.points);
+  const Score score =
+      evaluate(found, problem.target.labels, problem.source.labels, known_labels(model));
+  EXPECT_EQ(score.given, 20);
+  EXPECT_EQ(score.scored, 16);
+  EXPECT_EQ(score.correct,
+            (found.tail(16).array() == problem.target.labels.tail(16).array()).count());
+  EXPECT_NE(message_of([&] { evaluate(found, problem.target.labels, {}, found.head(3)); }), "");
+  EXPECT_TRUE(contains(summary(model, {.target_score = score}),
+                       "on the target without the 20 whose label was given"));
+}
+
+// The points are not to blame.
+TEST(ClassAwareOptions, ALambdaOrOpinionThatIsTooLargeIsNamed) {
+  const Problem problem = class_problem(2, 12, 15, 3);
+  for (const double huge : {1e160, 1e300}) {
+    Options options = class_aware();
+    options.lambda = huge;
+    EXPECT_EQ(message_of([&] { fit(problem, options); }).rfind("Options::lambda: 1e+", 0), 0u);
+    options = class_aware();
+    options.classes.opinion = huge;
+    EXPECT_EQ(message_of([&] { fit(problem, options); }).rfind("ClassOptions::opinion: 1e+", 0),
+              0u);
+  }
 }
 
 // Without an opinion the plan is that of the moved points alone.

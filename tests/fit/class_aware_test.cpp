@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "fit/class_test_tools.h"
 #include "remblai/fit.h"
@@ -80,13 +81,34 @@ TEST(ClassAware, FarPointsGetTheClassOfTheHighestScore) {
   const Model model = fit(problem, class_aware());
   const Classifier& head = model.classes->head;
   ASSERT_GT(head.width, 0);
-  for (const double distance : {1.0, 10.0, 15.0, 20.0, 25.0, 30.0})
+  for (const double distance : {1.0, 10.0, 15.0, 20.0, 25.0, 30.0, 100.0, 1e4, 1e100})
     for (int turn = 0; turn < 12; ++turn) {
       const Matrix point{{distance * std::cos(turn), distance * std::sin(turn)}};
       const Matrix scores = head.scores(model.metric.embed(point));
       const std::int64_t expected = model.classes->classes[scores(0, 1) > scores(0, 0) ? 1 : 0];
       EXPECT_EQ(predict(model, point)[0], expected) << distance << " scores " << scores;
     }
+}
+
+// Farther than any kernel reaches the nearest point decides, and nothing is called probable.
+TEST(ClassAware, PointsOutOfReachGetTheClassOfTheNearestPoint) {
+  const Problem problem = class_problem(3, 40, 40, 2, 4, 2);
+  const Model model = fit(problem, class_aware());
+  const Classifier& head = model.classes->head;
+  ASSERT_GT(head.width, 0);
+  std::set<std::int64_t> found;
+  for (int turn = 0; turn < 30; ++turn) {
+    const Matrix point{{1e3 * std::cos(turn), 1e3 * std::sin(turn)}};
+    const Matrix embedded = model.metric.embed(point);
+    Index nearest = 0, best = 0;
+    (head.points.rowwise() - embedded.row(0)).rowwise().squaredNorm().minCoeff(&nearest);
+    head.coefficients.row(nearest).maxCoeff(&best);
+    EXPECT_EQ(predict(model, point)[0], model.classes->classes[best]) << turn;
+    EXPECT_LT(difference(probabilities(model, point).shares, Matrix::Constant(1, 3, 1 / 3.0)),
+              1e-12);
+    found.insert(predict(model, point)[0]);
+  }
+  EXPECT_GT(found.size(), 1u);
 }
 
 TEST(ClassAware, TrainingPointsAreMappedLikeNewOnes) {
@@ -139,6 +161,15 @@ TEST(ClassAware, HowFarTheTargetIsMovedDoesNotMatter) {
       SCOPED_TRACE(far);
       expect_same_answers(model, near.target.points, fit(other, class_aware()), other.target.points,
                           1e-3);
+    }
+    for (const double far : {1e8, 1e9, 1e10}) {  // rounded to 1e-6 of a deviation, at last
+      const Problem other = moved(far);
+      const Model found = fit(other, class_aware());
+      EXPECT_TRUE(found.status.converged()) << far << " " << found.status.reason();
+      EXPECT_GT(
+          test::agreement(predict(found, other.target.points), predict(model, near.target.points)),
+          0.97)
+          << far;
     }
     // Both domains together: nothing is relative to zero.
     Problem both = problem;

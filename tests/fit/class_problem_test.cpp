@@ -131,6 +131,7 @@ TEST(ClassAwareInput, AKnownLabelOfPointsWithoutWeightIsRefused) {
   problem.known_labels = Labels::Constant(6, unknown_label);
   problem.known_labels[0] = 100;
   EXPECT_TRUE(contains(complaint_of_fit(problem), "label 100 of target point 1"));
+  EXPECT_TRUE(contains(complaint_of_fit(problem), "no source point with a weight"));
 }
 
 TEST(ClassAwareInput, RelaxedMarginalsDoNotGoWithClasses) {

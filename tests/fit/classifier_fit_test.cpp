@@ -83,11 +83,16 @@ std::vector<Choice> candidates(const LabelledPoints& data, double unit,
   const auto add = [&](double width, const Matrix& scores) {
     Choice choice{width, 0, 0, calibrate(scores, data.places, weights)};
     choice.loss = choice.calibration.log_loss;
+    double counted = 0;
     for (Index i = 0; i < judged; ++i) {
       Index best = 0;
       scores.row(i).maxCoeff(&best);
-      if (best == data.places[static_cast<std::size_t>(i)]) choice.left_out += weights[i];
+      const Index place = data.places[static_cast<std::size_t>(i)];
+      if (std::count(data.places.begin(), data.places.end(), place) == 1) continue;
+      counted += weights[i];
+      if (best == place) choice.left_out += weights[i];
     }
+    choice.left_out = counted > 0 ? choice.left_out / counted : 1;
     all.push_back(choice);
   };
   const Means means = plain_means(data);
@@ -113,6 +118,22 @@ void expect_the_best(const LabelledPoints& data, double unit, const ClassOptions
   EXPECT_NEAR(found.classifier.temperature, best->calibration.temperature,
               1e-6 * std::max(1.0, best->calibration.temperature));
   EXPECT_LT(difference(found.classifier.biases, best->calibration.biases), 1e-6);
+}
+
+// Nothing can be found without the only point that shows it.
+TEST(ClassifierFit, ClassesOfOnePointDoNotCountAsMissed) {
+  LabelledPoints data;
+  data.points = test::random_matrix(12, 3, 1);
+  data.weights = Vector::Ones(12);
+  for (Index i = 0; i < 12; ++i) data.places.push_back(i < 10 ? i % 2 : i - 8);
+  for (Index i = 0; i < 12; ++i)
+    data.points.row(i).array() +=
+        20 * static_cast<double>(data.places[static_cast<std::size_t>(i)]);
+  data.shares = test::one_hot(data.places, 4);
+  EXPECT_EQ(fit_classifier(data, 100, Purpose::posteriors, {}).left_out, 1);
+  for (Index i = 0; i < 12; ++i) data.places[static_cast<std::size_t>(i)] = i;
+  data.shares = test::one_hot(data.places, 12);
+  EXPECT_EQ(fit_classifier(data, 100, Purpose::posteriors, {}).left_out, 1);
 }
 
 TEST(ClassifierFit, TheCandidateWithTheSmallestLossIsTaken) {

@@ -87,6 +87,9 @@ TEST_F(ClassModelIo, AnswersComeBackBitForBit) {
       EXPECT_EQ(a.translated, b.translated);
       EXPECT_EQ(a.cautious, b.cautious);
       EXPECT_EQ(a.undecided, b.undecided);
+      EXPECT_EQ(a.margin, b.margin);
+      EXPECT_EQ(a.estimated, b.estimated);
+      EXPECT_EQ(a.known, b.known);
       EXPECT_EQ(std::isnan(a.geodesic), options.metric != MetricChoice::learned);
       if (!std::isnan(a.geodesic)) {
         EXPECT_EQ(a.geodesic, b.geodesic);
@@ -154,7 +157,8 @@ TEST_F(ClassModelIo, NumbersThatAreNoneAreRefused) {
   }
 }
 
-// The first versions kept neither the weight of the geodesic nor what was undecided.
+// The first versions kept neither the weight of the geodesic nor what was undecided, nor the
+// margin.
 TEST_F(ClassModelIo, AModelOfTheFirstVersionsIsRead) {
   Model model = models().front();
   model.classes->geodesic = 0.25;
@@ -173,6 +177,8 @@ TEST_F(ClassModelIo, AModelOfTheFirstVersionsIsRead) {
   arrays["meta"] = json.dump();
   EXPECT_TRUE(contains(complaint(arrays), "undecided"));
   json.erase("undecided");
+  json.erase("margin");
+  json.erase("estimated");
   json.erase("geodesic");
   arrays["meta"] = json.dump();
   ASSERT_EQ(complaint(arrays), "");
@@ -180,6 +186,8 @@ TEST_F(ClassModelIo, AModelOfTheFirstVersionsIsRead) {
   const Model old = load(path("old.npz"));
   EXPECT_TRUE(std::isnan(old.classes->geodesic));
   EXPECT_EQ(old.classes->undecided, 0);
+  EXPECT_EQ(old.classes->margin, 0);
+  EXPECT_TRUE(old.classes->estimated);
   EXPECT_FALSE(contains(summary(old, {}), "geodesic"));
   EXPECT_TRUE(nlohmann::json::parse(to_json(old, {})).at("classes").at("geodesic").is_null());
 }

@@ -118,6 +118,23 @@ TEST(Page, LabelsOfTheModelAreTrueOnes) {
               100 * right, 0.051);
 }
 
+// A label that the fit was given is no guess.
+TEST(Page, GivenLabelsAreNotScored) {
+  Problem problem = small_problem();
+  problem.known_labels = Labels::Constant(40, -1);
+  problem.known_labels.head(5) = problem.target.labels.head(5);
+  const Model model = fit(problem, {.method = Method::class_aware});
+  const Json data = data_of(model);
+  const Labels guesses = predict(model, problem.target.points);
+  const double right =
+      evaluate(guesses.tail(35).eval(), problem.target.labels.tail(35).eval()).accuracy();
+  EXPECT_TRUE(contains(data["verdict"], "that the fit was not given a label of"))
+      << data["verdict"];
+  const Json rows = block(data, "table")["rows"];
+  EXPECT_EQ(rows[1][1], fmt::format("{:.1f} %", 100 * right));
+  for (const Json& row : rows) EXPECT_EQ(row[2], "without 5 points whose label the fit was given");
+}
+
 // -1 is a point whose label is not known: neither right nor wrong, and no class.
 TEST(Page, UnknownLabelsAreNotScored) {
   Problem problem = small_problem();

@@ -64,6 +64,29 @@ TEST(Page, WarnsOfClasses) {
   EXPECT_FALSE(contains(said(page), "8")) << said(page);
 }
 
+// A class-aware plan gives a class what its share in the target is, not what it has in the source.
+TEST(Page, WeighsClassesByThePlan) {
+  Problem problem = small_problem();
+  for (Index i = 0; i < 30; ++i)
+    problem.source.points.row(i).array() += problem.source.labels[i] == 7 ? 20 : 0;
+  problem.target.points = problem.source.points(Eigen::seq(0, 29, 2), Eigen::all).eval();
+  problem.target.labels = {};
+  Options options{.method = Method::class_aware};
+  options.classes.translation = Translation::no;
+  PageOptions page;
+  page.target_labels = page.predicted = Labels::Constant(15, 3);
+  const auto said = [&] { return warnings(data_of(fit(problem, options), page, with_flags())); };
+  EXPECT_FALSE(contains(said(), "no point of class 7")) << said();
+  options.classes.target_shares = Matrix{{0.75, 0.25}};
+  EXPECT_TRUE(contains(said(), "points, 25.0 % of the whole, has to go to other classes"))
+      << said();
+  EXPECT_TRUE(contains(said(), "--target-shares"));
+  page.target_labels = {};
+  EXPECT_TRUE(contains(said(), "hold 25.0 % of the mass")) << said();
+  EXPECT_TRUE(contains(said(), "--known-labels"));
+  EXPECT_FALSE(contains(said(), "--lambda"));
+}
+
 TEST(Page, WarningsHaveTheNamesOfTheirReader) {
   Problem problem = small_problem();
   const Model model = fit(problem, {.steps = 1});
