@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
+#include "remblai/io.h"
 
 namespace remblai::cli_test {
 namespace {
@@ -55,6 +56,71 @@ TEST_F(Compare, WithoutTrueLabelsItShowsNoAccuracy) {
                            "like ours", "No method has seen a target label"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
   EXPECT_EQ(result.out.find("accuracy"), std::string::npos) << result.out;
+}
+
+TEST_F(Compare, AMethodThatLabelledNothingHasNoNumbers) {
+  const Words sharp =
+      base() + Words{"--target-labels", at("target_labels.npy"), "--lambda", "1e-300"};
+  const Finished result = run(sharp);
+  EXPECT_EQ(result.code, 3);
+  EXPECT_NE(result.err.find("warning: transport, Euclidean metric (OT_I) did not converge: "),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(result.out.find("(OT_I)                    –             –"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("diverged"), std::string::npos) << result.out;
+  const Finished programs = run(sharp + Words{"--json"});
+  EXPECT_EQ(programs.code, 3);
+  const json rows = json::parse(programs.out)["results"];
+  EXPECT_EQ(rows[4]["status"], "diverged");
+  EXPECT_TRUE(rows[4]["accuracy"].is_null() && rows[4]["agreement"].is_null()) << rows[4];
+  EXPECT_EQ(rows[8]["accuracy"], 1.0);
+}
+
+TEST_F(Compare, AMethodThatIsRefusedIsNamedBelowTheOthers) {
+  const Matrix source = io::read_points(at("source.npy")),
+               target = io::read_points(at("target.npy"));
+  io::write_npy(at("source.npy"), Matrix(1e-100 * source));
+  io::write_npy(at("target.npy"), Matrix(1e-100 * target));
+  const Finished result = run(base() + Words{"--json"});
+  EXPECT_EQ(result.code, 3);
+  const json rows = json::parse(result.out)["results"];
+  ASSERT_EQ(rows.size(), 10u);
+  EXPECT_EQ(rows[5]["status"], "refused") << rows[5];
+  EXPECT_TRUE(rows[5]["agreement"].is_null()) << rows[5];
+  EXPECT_EQ(rows[8]["status"], "converged");
+  const std::string reason = rows[5]["refusal"];
+  EXPECT_NE(result.err.find("warning: transport, metric W (OT_W) was refused: " + reason),
+            std::string::npos)
+      << result.err;
+  const Finished table = run(base());
+  EXPECT_NE(table.out.find("refused"), std::string::npos) << table.out;
+}
+
+TEST_F(Compare, TheMapIsTimedWithItsFit) {
+  const json rows = json::parse(run(base() + Words{"--json"}).out)["results"];
+  EXPECT_GT(rows[9]["seconds"], 0.2 * rows[8]["seconds"].get<double>());
+}
+
+TEST_F(Compare, KnownLabelsAndSharesGoToTheClassAwareMethodAlone) {
+  std::string known;
+  for (int j = 0; j < 30; ++j) known += j < 3 ? (j % 2 ? "1\n" : "0\n") : "-1\n";
+  write(at("known.csv"), known);
+  write(at("shares.csv"), "0.5,0.5\n");
+  const Finished result =
+      run(base() + Words{"--target-labels", at("target_labels.npy"), "--known-labels",
+                         at("known.csv"), "--target-shares", at("shares.csv"), "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json rows = json::parse(result.out)["results"],
+             plain = json::parse(
+                 run(base() + Words{"--target-labels", at("target_labels.npy"), "--json"})
+                     .out)["results"];
+  EXPECT_NE(rows[8]["reliability"], plain[8]["reliability"]);
+  EXPECT_EQ(rows[4]["status"], "converged");
+  write(at("shares.csv"), "0.5,0.2,0.3\n");
+  const Finished refused = run(base() + Words{"--target-shares", at("shares.csv"), "--json"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_EQ(json::parse(refused.out)["results"][8]["status"], "refused");
 }
 
 TEST_F(Compare, BadInputIsRefusedBeforeAnythingRuns) {
