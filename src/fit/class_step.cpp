@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/linalg.h"
+#include "base/memory.h"
 #include "fit/discrepancy.h"
 #include "fit/moment.h"
 #include "model/class_terms.h"
@@ -157,7 +158,8 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   if (shares_known || options.caution != Caution::bold) cautions.push_back(true);
   if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
   const Eigen::RowVectorXd shift = metric.embed(translation()).row(0);
-  const Clouds centred(metric.x().rowwise() + shift, metric.z(), space_.shard);
+  const Clouds centred(metric.x().rowwise() + shift, metric.z(), space_.shard,
+                       memory_budget(options_.resources));
   std::optional<Discrepancy> compare;
   if (translations.size() * cautions.size() > 1) compare.emplace(centred, problem_.p, problem_.q);
 
@@ -272,7 +274,8 @@ void ClassStep::restore(const State& state, const MetricLearner::State& learned,
 
 void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   now_ = first_ ? std::move(*first_)
-                : judge(problem_, Clouds(x, z, space_.shard), options_.classes, pulse);
+                : judge(problem_, Clouds(x, z, space_.shard, memory_budget(options_.resources)),
+                        options_.classes, pulse);
   first_.reset();
   if (begins_) left_out_ = reliability_ = now_.left_out;
   begins_ = false;
@@ -330,7 +333,7 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);
-  Clouds clouds(x, z, space_.shard);
+  Clouds clouds(x, z, space_.shard, memory_budget(options_.resources));
   const double unit = clouds.mean_distance(problem_.p, problem_.q);
   points.distances = std::move(clouds.distances);
   head_ =

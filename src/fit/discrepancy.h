@@ -10,7 +10,8 @@ namespace remblai {
 /// Squared maximum mean discrepancies between weighted source points and target points. The kernel
 /// is Gaussian, its width 0.8 times the mean squared distance between clouds of one mean: values
 /// can be compared only under one kernel. The diagonals are left out, which takes away the bias. Of
-/// large sets so many points are looked at:
+/// large sets so many points are looked at, and kernels are made some rows at a time where the
+/// distances are not at hand:
 inline constexpr Index most_compared = most_measured;
 
 class Discrepancy {
@@ -23,13 +24,12 @@ class Discrepancy {
   std::vector<double> operator()(const Clouds& clouds, const std::vector<Vector>& weights) const;
 
  private:
-  // n x m, of the points compared.
-  Matrix across(const Clouds& clouds) const;
+  std::vector<double> by_blocks(const Clouds& clouds, const Matrix& weights) const;
 
   std::vector<Index> rows_, columns_;  // of the points compared; rows among those of all ranks
   Vector q_;
   double width_ = 1, within_target_ = 1;
-  Matrix within_source_;  // kernel, its upper triangle
+  Matrix within_source_;  // kernel, its upper triangle; empty where distances are not kept
 };
 
 }  // namespace remblai
