@@ -54,7 +54,8 @@ TEST(Page, SaysTheUnitOfTheRidgeAndAHalvedWeight) {
   EXPECT_TRUE(contains(plain, "3 × the unit of the prior"));
   EXPECT_FALSE(contains(plain, "in place of"));
   model.classes->geodesic = 0.25;
-  EXPECT_TRUE(contains(to_html(model, Report()), "learned, prior spread, geodesic 0.25 in place of 0.5"));
+  EXPECT_TRUE(
+      contains(to_html(model, Report()), "learned, prior spread, geodesic 0.25 in place of 0.5"));
 }
 
 TEST(Page, HostileNamesStayText) {
