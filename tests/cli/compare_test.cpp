@@ -66,7 +66,7 @@ TEST_F(Compare, AMethodThatLabelledNothingHasNoNumbers) {
   EXPECT_NE(result.err.find("warning: transport, Euclidean metric (OT_I) did not converge: "),
             std::string::npos)
       << result.err;
-  EXPECT_NE(result.out.find("(OT_I)                    –             –"), std::string::npos)
+  EXPECT_NE(result.out.find("(OT_I)               –             –"), std::string::npos)
       << result.out;
   EXPECT_NE(result.out.find("diverged"), std::string::npos) << result.out;
   const Finished programs = run(sharp + Words{"--json"});
@@ -103,24 +103,24 @@ TEST_F(Compare, TheMapIsTimedWithItsFit) {
 }
 
 TEST_F(Compare, KnownLabelsAndSharesGoToTheClassAwareMethodAlone) {
-  std::string known;
-  for (int j = 0; j < 30; ++j) known += j < 3 ? (j % 2 ? "1\n" : "0\n") : "-1\n";
+  std::string known = "0\n1\n", foreign = "5\n";
+  for (int j = 2; j < 30; ++j) known += "-1\n";
+  for (int j = 1; j < 30; ++j) foreign += "-1\n";
   write(at("known.csv"), known);
-  write(at("shares.csv"), "0.5,0.5\n");
-  const Finished result =
-      run(base() + Words{"--target-labels", at("target_labels.npy"), "--known-labels",
-                         at("known.csv"), "--target-shares", at("shares.csv"), "--json"});
-  ASSERT_EQ(result.code, 0) << result.err;
-  const json rows = json::parse(result.out)["results"],
-             plain = json::parse(
-                 run(base() + Words{"--target-labels", at("target_labels.npy"), "--json"})
-                     .out)["results"];
-  EXPECT_NE(rows[8]["reliability"], plain[8]["reliability"]);
-  EXPECT_EQ(rows[4]["status"], "converged");
+  write(at("foreign.csv"), foreign);
   write(at("shares.csv"), "0.5,0.2,0.3\n");
-  const Finished refused = run(base() + Words{"--target-shares", at("shares.csv"), "--json"});
-  EXPECT_EQ(refused.code, 3);
-  EXPECT_EQ(json::parse(refused.out)["results"][8]["status"], "refused");
+  const Finished result =
+      run(base() + Words{"--known-labels", at("known.csv"), "--target-shares", "uniform"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("but the class-aware one"), std::string::npos) << result.out;
+  for (const Words& wrong :
+       {Words{"--known-labels", at("foreign.csv")}, Words{"--target-shares", at("shares.csv")}}) {
+    const Finished refused = run(base() + wrong + Words{"--json"});
+    EXPECT_EQ(refused.code, 3);
+    const json rows = json::parse(refused.out)["results"];
+    EXPECT_EQ(rows[7]["status"], "converged") << rows[7];
+    EXPECT_EQ(rows[8]["status"], "refused") << rows[8];
+  }
 }
 
 TEST_F(Compare, BadInputIsRefusedBeforeAnythingRuns) {
