@@ -136,8 +136,10 @@ CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
   return command.add_flag(flag, value, help)->group(heading);
 }
 
-void add_options(CLI::App& command, FitArguments& arguments) {
+void add_options(CLI::App& command, FitArguments& arguments,
+                 std::initializer_list<std::string_view> names) {
   for_each_option(arguments.options, [&](const char* name, auto& field, const char* help) {
+    if (names.size() > 0 && std::find(names.begin(), names.end(), name) == names.end()) return;
     using Field = std::remove_reference_t<decltype(field)>;
     std::string* file = nullptr;
     if constexpr (std::is_same_v<Field, ChoiceOrMatrix<MetricChoice>>) file = &arguments.metric;

@@ -59,8 +59,9 @@ CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& v
 CLI::Option* add_flag(CLI::App& command, const std::string& flag, bool& value,
                       const std::string& help, const char* heading);
 
-/// One flag for every option of a fit, and of a prediction.
-void add_options(CLI::App& command, FitArguments& arguments);
+/// One flag for every option of a fit, or for those named, and for every option of a prediction.
+void add_options(CLI::App& command, FitArguments& arguments,
+                 std::initializer_list<std::string_view> names = {});
 void add_options(CLI::App& command, PredictOptions& options);
 
 /// Neighbours are asked for by --rule nearest, or by saying how many or in which metric. Throws

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +14,7 @@
 #include "files.h"
 #include "outputs.h"
 #include "progress.h"
+#include "remblai/error.h"
 #include "remblai/io.h"
 #include "terminal.h"
 
@@ -30,35 +33,88 @@ const std::array contenders{&no_adaptation, &logistic,       &kernel_ridge, &ker
                             &class_aware,   &class_aware_map};
 
 struct Row {
-  Entry entry;
-  double agrees = 0;  // with the class-aware labels
-  std::optional<Score> score;
+  Entry entry = {};
+  Score score = {};
+  std::string refusal = {};           // why it labelled nothing, where it was refused
+  std::exception_ptr error = {};      // the same
+  std::optional<double> agrees = {};  // with the class-aware labels; nothing without labels
+
+  std::string_view outcome() const { return error ? "refused" : name(entry.status.outcome); }
 };
 
+bool labelled(const Row& row) {
+  return row.entry.labels.size() > 0;
+}
+
+Row run_row(const Contender& contender, const Problem& problem, const Options& options,
+            const Callback& callback, TimedModel& fitted) {
+  const Stopwatch watch;
+  try {
+    return {run_contender(contender, problem, problem.target.points, options, callback, fitted)};
+  } catch (const Error& refused) {
+    Row row;
+    row.entry.contender = contender;
+    row.entry.seconds = watch.seconds();
+    row.refusal = words_of(refused);
+    row.error = std::current_exception();
+    return row;
+  }
+}
+
+/// The share of points on which two labellings agree.
+std::optional<double> agreement(const Labels& a, const Labels& b) {
+  if (a.size() == 0 || a.size() != b.size()) return std::nullopt;
+  return static_cast<double>((a.array() == b.array()).count()) / static_cast<double>(a.size());
+}
+
+bool scored(const std::vector<Row>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.score.known(); });
+}
+
 void print_table(const std::vector<Row>& rows) {
-  const bool scored = rows.front().score && rows.front().score->known();
-  tell("{:<40}{}{:>14}{:>10}\n", "labels by", scored ? "  accuracy" : "", "like ours", "time");
+  const bool with_accuracy = scored(rows);
+  const auto cell = [](bool known, const std::string& text) { return known ? text : "–"; };
+  tell("{:<40}{}{:>14}{:>10}\n", "labels by", with_accuracy ? "  accuracy" : "", "like ours",
+       "time");
   for (const Row& row : rows) {
     const Entry& entry = row.entry;
-    tell("{:<40}{}{:>12.1f} %{:>8.2f} s{}\n", entry.contender.title,
-         scored ? fmt::format("{:>10}", row.score->percent()) : "", 100 * row.agrees, entry.seconds,
-         entry.status.converged() ? "" : fmt::format("   {}", name(entry.status.outcome)));
+    tell("{:<40}{}{:>14}{:>8.2f} s{}\n", entry.contender.title,
+         with_accuracy ? fmt::format("{:>10}", cell(row.score.known(), row.score.percent())) : "",
+         cell(row.agrees.has_value(), fmt::format("{:.1f} %", 100 * row.agrees.value_or(0))),
+         entry.seconds, row.outcome() == "converged" ? "" : fmt::format("   {}", row.outcome()));
   }
 }
 
 std::string json_of(const std::vector<Row>& rows) {
+  const bool with_accuracy = scored(rows);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     const Entry& entry = row.entry;
     nlohmann::ordered_json one{{"method", entry.contender.key},
-                               {"agreement", row.agrees},
+                               {"agreement", nullptr},
                                {"seconds", entry.seconds},
-                               {"status", name(entry.status.outcome)}};
-    if (row.score && row.score->known()) one["accuracy"] = row.score->accuracy();
+                               {"status", row.outcome()}};
+    if (row.agrees) one["agreement"] = *row.agrees;
+    if (with_accuracy) one["accuracy"] = row.score.accuracy();  // null where it is NaN
     if (entry.reliability) one["reliability"] = *entry.reliability;
+    if (!row.refusal.empty()) one["refusal"] = row.refusal;
     list.push_back(one);
   }
   return nlohmann::ordered_json{{"results", list}}.dump(2) + "\n";
+}
+
+/// Below the table: why a method labelled nothing, or did not come to its end.
+int conclude_rows(const std::vector<Row>& rows) {
+  int code = Exit::success;
+  for (const Row& row : rows) {
+    const Status& status = row.entry.status;
+    if (!row.error && status.converged()) continue;
+    tell(stderr, "warning: {} {}: {}\n", row.entry.contender.title,
+         row.error ? "was refused" : "did not converge",
+         row.error ? row.refusal : status.message.text(flag_of));
+    code = Exit::not_converged;
+  }
+  return code;
 }
 
 int run(const CompareCommand& arguments) {
@@ -67,43 +123,50 @@ int run(const CompareCommand& arguments) {
   require_outputs({{"--out", arguments.out, ".json"}}, inputs_of(arguments.fit),
                   arguments.overwrite);
   std::optional<PhaseLine> reading(std::in_place, quiet, watch, "reading");
-  const Problem problem = load_problem(arguments.fit);
+  Problem problem = load_problem(arguments.fit);
+  const Options options = load_options(arguments.fit, problem);
   Labels truth;
   if (!arguments.fit.target_labels.empty())
     truth = load_target_labels(arguments.fit.target_labels, "--target-labels",
                                problem.target.size(), problem.source.labels);
+  const Labels known = problem.known_labels;
+  for (Index j = 0; truth.size() > 0 && j < known.size(); ++j)
+    if (known[j] != unknown_label) truth[j] = unknown_label;
   reading.reset();
   warn_of(problem, quiet);
   const Interrupt interrupt(false);
   std::vector<Row> rows;
-  Model model;  // the last one fitted
+  TimedModel fitted;  // the last one
   for (const Contender* contender : contenders) {
     ProgressLine line(quiet, 2, std::string(contender->title) + ": ");
-    rows.push_back({run_contender(*contender, problem, problem.target.points, arguments.fit.options,
-                                  std::ref(line), &model),
-                    0, std::nullopt});
-    if (Interrupt::requested()) return conclude(rows.back().entry.status);
-    if (truth.size() > 0 && rows.back().entry.labels.size() > 0)
-      rows.back().score = evaluate(rows.back().entry.labels, truth, problem.source.labels);
+    problem.known_labels = contender->method == Method::class_aware ? known : Labels();
+    rows.push_back(run_row(*contender, problem, options, std::ref(line), fitted));
+    Row& row = rows.back();
+    if (Interrupt::requested()) return conclude(row.entry.status);
+    if (truth.size() > 0) row.score = score_of(row.entry, truth, problem.source.labels);
   }
+  if (std::none_of(rows.begin(), rows.end(), labelled) && rows.front().error)
+    std::rethrow_exception(rows.front().error);
   const Entry& ours = rows[rows.size() - 2].entry;
   for (Row& row : rows) row.agrees = agreement(row.entry.labels, ours.labels);
   const std::string json = json_of(rows);
   if (!arguments.out.empty()) io::write_text(arguments.out, json);
   if (arguments.run.json) {
     tell("{}", json);
-    return Exit::success;
+    return conclude_rows(rows);
   }
   print_table(rows);
-  if (quiet) return Exit::success;
-  tell(
-      "\n\"like ours\" is the share of target points that get the label of the class-aware "
-      "method.\n"
-      "No method has seen a target label. Its reliability is {:.2f}: so many source labels come "
-      "back right\nthrough the guessed target labels{}.\n",
-      ours.reliability.value_or(0),
-      ours.reliability.value_or(0) < 0.8 ? "; below 0.8 no row can be trusted much" : "");
-  return Exit::success;
+  if (!quiet)
+    tell(
+        "\n\"like ours\" is the share of target points that get the label of the class-aware "
+        "method.\n");
+  if (!quiet && ours.reliability)
+    tell(
+        "No method has seen a target label{}. Its reliability is {:.2f}: so many source labels "
+        "come back right\nthrough the guessed target labels{}.\n",
+        known.size() > 0 ? " but the class-aware one, which has the known ones" : "",
+        *ours.reliability, *ours.reliability < 0.8 ? "; below 0.8 no row can be trusted much" : "");
+  return conclude_rows(rows);
 }
 
 }  // namespace
@@ -114,6 +177,7 @@ void add_compare(CLI::App& app, Action& action) {
       "compare", "label target points by every method there is, and set them side by side");
   command.footer("");
   FitArguments& fit = arguments->fit;
+  fit.options.method = Method::class_aware;  // which reads all of the options; rows have their own
   add_file(command, "--source", fit.source, "source points, one a row")->required();
   add_file(command, "--source-labels", fit.source_labels, "their labels, whole numbers")
       ->required();
@@ -122,11 +186,12 @@ void add_compare(CLI::App& app, Action& action) {
            "true labels of the target points, only to score the predicted ones");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");
   add_file(command, "--target-weights", fit.target_weights, "a weight for each target point");
+  add_known_labels(command, fit.known_labels);
   add_file(command, "--out", arguments->out, "the table for programs, a .json file");
   add_skip(command, fit.skip);
   add_transpose(command, fit.transpose);
   add_overwrite(command, arguments->overwrite);
-  add_options(command, fit.options, {"lambda", "preprocess", "threads", "memory"});
+  add_options(command, fit, {"lambda", "preprocess", "target-shares", "threads", "memory"});
   command.get_option("--lambda")
       ->description("entropy weight of the transport rows but for the class-aware ones")
       ->default_str("0.2");

@@ -21,36 +21,42 @@ const Contender class_aware_map{"class-aware-map",   "class-aware, map + nearest
                                 Method::class_aware, MetricChoice::learned,        Rule::nearest};
 
 Entry run_contender(const Contender& contender, const Problem& problem, const MatrixView& points,
-                    const Options& options, const Callback& callback, Model* model) {
+                    const Options& options, const Callback& callback, TimedModel& fitted) {
   const Stopwatch watch;
   Entry entry;
   entry.contender = contender;
-  if (contender.baseline) {
-    entry.labels = baseline_labels(*contender.baseline, problem, points, options);
-    entry.seconds = watch.seconds();
-    return entry;
-  }
+  const bool classes = contender.method == Method::class_aware;
   Options own = options;
   own.method = contender.method;
   own.metric = contender.metric;
   own.prior = PriorChoice::automatic;
-  if (contender.method == Method::class_aware) own.lambda = by_method;
-  Model made;
-  Model& used = model ? *model : made;
-  const bool at_hand = used.source.size() > 0 && used.options.method == own.method &&
-                       used.options.metric == contender.metric;
-  if (!at_hand) used = fit(problem, own, callback);
-  entry.status = used.status;
-  if (used.classes) entry.reliability = used.classes->reliability;
-  if (used.status.outcome != Outcome::diverged)
-    entry.labels = predict(used, points, {.rule = contender.rule});
-  entry.seconds = watch.seconds();
+  if (classes)
+    own.lambda = by_method;
+  else
+    own.classes = {};
+  if (contender.baseline) {
+    entry.labels = baseline_labels(*contender.baseline, problem, points, own);
+    entry.seconds = watch.seconds();
+    return entry;
+  }
+  Model& model = fitted.model;
+  const bool at_hand = model.source.size() > 0 && model.options.method == own.method &&
+                       model.options.metric == contender.metric;
+  if (!at_hand) {
+    model = {};
+    model = fit(problem, own, callback);
+    fitted.seconds = watch.seconds();
+  }
+  entry.status = model.status;
+  if (model.classes) entry.reliability = model.classes->reliability;
+  if (model.status.outcome != Outcome::diverged)
+    entry.labels = predict(model, points, {.rule = contender.rule});
+  entry.seconds = watch.seconds() + (at_hand ? fitted.seconds : 0);
   return entry;
 }
 
-double agreement(const Labels& a, const Labels& b) {
-  if (a.size() == 0 || a.size() != b.size()) return 0;
-  return static_cast<double>((a.array() == b.array()).count()) / static_cast<double>(a.size());
+Score score_of(const Entry& entry, const Labels& truth, const Labels& source) {
+  return entry.labels.size() > 0 ? evaluate(entry.labels, truth, source) : Score();
 }
 
 }  // namespace remblai::cli

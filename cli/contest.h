@@ -29,19 +29,26 @@ extern const Contender no_adaptation, logistic, kernel_ridge, kernel_ridge_share
 /// What a contender made of the points.
 struct Entry {
   Contender contender;
-  Labels labels;
+  Labels labels;  ///< none of a fit that diverged
   double seconds = 0;
   Status status{Outcome::converged};
   std::optional<double> reliability = {};
 };
 
-/// Labels `points`. The options are those of every fit but for method, metric and prior; those of
-/// the class-aware method keep its own lambda. A fit goes to `model` where that is not null; one
-/// that is there already, of the same method and metric, answers again.
-Entry run_contender(const Contender& contender, const Problem& problem, const MatrixView& points,
-                    const Options& options, const Callback& callback, Model* model);
+/// A model, and how long its fit took.
+struct TimedModel {
+  Model model = {};
+  double seconds = 0;
+};
 
-/// The share of points on which two labellings agree.
-double agreement(const Labels& a, const Labels& b);
+/// Labels `points`. The options are those of every fit but for method, metric and prior; those of
+/// the class-aware method keep its own lambda, and it alone reads the class options. A fit goes to
+/// `fitted`; one that is there already, of the same method and metric, answers again, and its time
+/// counts again.
+Entry run_contender(const Contender& contender, const Problem& problem, const MatrixView& points,
+                    const Options& options, const Callback& callback, TimedModel& fitted);
+
+/// The score, which is unknown where there are no labels.
+Score score_of(const Entry& entry, const Labels& truth, const Labels& source = {});
 
 }  // namespace remblai::cli

@@ -35,12 +35,12 @@ struct DemoJob {
   Sample sample;
   std::vector<Entry> entries = {};
   std::vector<Score> scores = {};  ///< one for each entry
-  Model model = {};                ///< the class-aware one
+  TimedModel fitted = {};          ///< the class-aware one
 
-  double accuracy(std::string_view contender) const {
+  Score score(const Contender& contender) const {
     for (std::size_t k = 0; k < entries.size(); ++k)
-      if (entries[k].contender.key == contender) return 100 * scores[k].accuracy();
-    return 0;
+      if (entries[k].contender.key == contender.key) return scores[k];
+    return {};
   }
 };
 
@@ -58,21 +58,22 @@ std::pair<std::int64_t, double> most_frequent(const Labels& labels) {
 }
 
 void print_row(const Entry& entry, const Score& score, bool bold) {
-  tell("{}{:<40}{:>7.1f} %{:>9.2f} s{}{}\n", bold ? "\033[1m" : "", entry.contender.title,
-       100 * score.accuracy(), entry.seconds,
+  tell("{}{:<40}{:>9}{:>9.2f} s{}{}\n", bold ? "\033[1m" : "", entry.contender.title,
+       score.known() ? score.percent() : "–", entry.seconds,
        entry.status.converged() ? "" : fmt::format("   {}", name(entry.status.outcome)),
        bold ? "\033[0m" : "");
 }
 
 /// What a job showed, in a sentence or two.
 std::string sentence(const DemoJob& job) {
-  const double ours = job.accuracy("class-aware"), alone = job.accuracy("kernel-ridge");
+  const Score plain = job.score(ot_identity);
   return fmt::format(
-      "The class-aware method labels {:.1f} % of the held-out digits right. A classifier of the "
-      "source alone reaches {:.1f} %, plain transport {:.1f} %, the nearest source digit {:.1f} %. "
+      "The class-aware method labels {} of the held-out digits right. A classifier of the "
+      "source alone reaches {}, plain transport {}, the nearest source digit {}. "
       "It found by itself, without a target label, that the shift is {}.",
-      ours, alone, job.accuracy("ot-identity"), job.accuracy("none"),
-      diagnose(*job.model.classes).shift_words);
+      job.score(class_aware).percent(), job.score(kernel_ridge).percent(),
+      plain.known() ? plain.percent() : "nothing with this lambda",
+      job.score(no_adaptation).percent(), diagnose(*job.fitted.model.classes).shift_words);
 }
 
 std::string json(const std::vector<DemoJob>& jobs) {
@@ -133,7 +134,7 @@ void write_page(const std::string& path, const std::vector<DemoJob>& jobs, doubl
   Report report;
   report.seconds = seconds;
   report.spelling = flag_of;
-  io::write_text(path, to_html(job.model, report, page));
+  io::write_text(path, to_html(job.fitted.model, report, page));
 }
 
 /// False when it was stopped; its status is then that of the last entry.
@@ -151,10 +152,10 @@ bool run_job(DemoJob& job, const DemoCommand& arguments) {
     ProgressLine line(arguments.run.quiet || arguments.run.json, 2,
                       std::string(contender->title) + ": ");
     job.entries.push_back(run_contender(*contender, problem, job.sample.test.points,
-                                        arguments.options, std::ref(line), &job.model));
+                                        arguments.options, std::ref(line), job.fitted));
     if (Interrupt::requested()) return false;
     const Entry& entry = job.entries.back();
-    job.scores.push_back(evaluate(entry.labels, job.sample.test.labels));
+    job.scores.push_back(score_of(entry, job.sample.test.labels));
     if (talk) print_row(entry, job.scores.back(), colours(stdout) && contender == &class_aware);
     std::fflush(stdout);
   }

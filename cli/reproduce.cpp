@@ -66,6 +66,33 @@ std::vector<std::string> ordered_methods(const std::vector<std::string>& wanted)
   return keys;
 }
 
+/// An option that no column reads is a mistake of the caller's. Class-aware columns have their own
+/// settings and rules.
+void require_readers(const CLI::App& command, const Settings& settings) {
+  bool transport = false, nearest = false;
+  for (const std::string& key : ordered_methods(settings.methods)) {
+    const experiments::Method& method = method_named(key);
+    transport = transport || method.kind == Kind::entropic || method.kind == Kind::exact;
+    nearest = nearest || (method.kind == Kind::source_only && method.baseline == Baseline::nearest);
+  }
+  const auto require = [&](bool read, const char* flag) {
+    if (!read && command.count(flag) > 0)
+      throw Error({.field = flag,
+                   .problem = "has no meaning for these --methods",
+                   .remedy = "leave it out, or ask for a method that reads it, such as learned"});
+  };
+  for (const char* flag : {"--lambda-grid", "--ridge-grid", "--ridge", "--prior-ridge", "--steps",
+                           "--tolerance", "--outer-tolerance", "--rule", "--knn-metric"})
+    require(transport, flag);
+  require(transport || nearest, "--neighbours");
+  if (settings.prediction.rule == Rule::head)
+    throw Error({.field = "--rule",
+                 .value = "head",
+                 .problem = "is not for methods without a head, and the class-aware ones have it "
+                            "already",
+                 .remedy = "give nearest or propagate"});
+}
+
 void sort_grid(const char* flag, std::vector<double>& values) {
   for (const double value : values)
     if (!(value > 0))
@@ -102,6 +129,7 @@ Json settings_json(const ReproduceCommand& arguments) {
   json["steps"] = options.steps;
   json["tolerance"] = options.tolerance;
   json["outer-tolerance"] = options.outer_tolerance;
+  json["rule"] = name(settings.prediction.rule);
   json["neighbours"] = settings.prediction.neighbours;
   json["knn-metric"] = name(settings.prediction.knn_metric);
   json["preprocess"] = name(options.preprocess);
@@ -211,6 +239,9 @@ void add_reproduce(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "reproduce", "run the paper's experiments and print its tables next to ours");
   command.footer(
+      "--ridge, --prior-ridge, --steps, --tolerance, --outer-tolerance, --rule and --knn-metric "
+      "are "
+      "those of\nthe columns of transport; class-aware columns have settings of their own.\n"
       "lambda is chosen with the labels of the training half of the target, as in the paper.\n"
       "The output folder gets table.md, runs.csv and runs.json (every fit, without times, the same "
       "bytes\nfor any number of jobs and interruptions), times.csv, and journal.jsonl, from which "
@@ -283,6 +314,7 @@ void add_reproduce(CLI::App& app, Action& action) {
                      .value = experiment,
                      .problem = "has no such choice",
                      .remedy = "see 'remblai reproduce --help'"});
+    require_readers(command, arguments->settings);
     if (command.count("--out") == 0) arguments->out = "reproduce-" + experiment;
     if (arguments->out.empty())
       throw Error({.field = "--out", .problem = "it is empty", .remedy = "name a folder"});

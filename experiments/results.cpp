@@ -116,6 +116,43 @@ std::vector<std::string> paired_differences(const Experiment& experiment, const 
   return sentences;
 }
 
+// What is not tuned, of each kind of method that is there.
+std::vector<std::string> fixed_settings(const Settings& settings) {
+  const auto any = [&](auto&& wanted) {
+    return std::any_of(settings.methods.begin(), settings.methods.end(),
+                       [&](const std::string& key) { return wanted(method_named(key)); });
+  };
+  const Options& options = settings.options;
+  const PredictOptions& prediction = settings.prediction;
+  std::vector<std::string> sentences;
+  if (any([](const Method& method) {
+        return method.kind == Kind::entropic || method.kind == Kind::exact;
+      }))
+    sentences.push_back(fmt::format(
+        "Columns of transport otherwise: ridge {}, ridge of W {}, at most {} steps, outer "
+        "tolerance {}, tolerance {}, {}.",
+        options.ridge, options.prior_ridge, options.steps, options.outer_tolerance,
+        options.tolerance,
+        prediction.rule == Rule::propagate
+            ? "labels through the plan"
+            : fmt::format(
+                  "{} nearest in the {} metric", in_words(prediction.neighbours, "neighbour"),
+                  prediction.knn_metric == KnnMetric::model ? "method's own" : "Euclidean")));
+  if (any([](const Method& method) { return method.kind == Kind::class_aware; })) {
+    const Options own = Options{.method = remblai::Method::class_aware}.resolved();
+    sentences.push_back(fmt::format(
+        "Class-aware columns: lambda {}, ridge {}, prior {} with ridge {}, {} steps, tolerance {}.",
+        own.lambda, own.ridge, name(own.prior), own.prior_ridge, own.steps, own.tolerance));
+  }
+  if (any([](const Method& method) {
+        return method.kind == Kind::source_only && method.baseline == Baseline::nearest;
+      }))
+    sentences.push_back(
+        fmt::format("No adaptation: {} nearest.", in_words(prediction.neighbours, "neighbour")));
+  sentences.push_back(fmt::format("Preprocessing of all columns: {}.", name(options.preprocess)));
+  return sentences;
+}
+
 std::vector<std::string> notes_on(const Experiment& experiment, const Settings& settings,
                                   const Journal& journal) {
   std::vector<std::string> notes{
@@ -151,14 +188,7 @@ std::vector<std::string> notes_on(const Experiment& experiment, const Settings& 
         fmt::join(ridge_tuned, ", "), fmt::join(settings.ridges, ", "),
         learned_tuned ? fmt::format(" (of a learned metric also {})", settings.options.ridge)
                       : ""));
-  const Options& options = settings.options;
-  notes.push_back(fmt::format(
-      "Otherwise: ridge {}, ridge of W {}, at most {} steps, outer tolerance {}, tolerance {}, {} "
-      "nearest in the {} metric, preprocessing {}.",
-      options.ridge, options.prior_ridge, options.steps, options.outer_tolerance, options.tolerance,
-      in_words(settings.prediction.neighbours, "neighbour"),
-      settings.prediction.knn_metric == KnnMetric::model ? "method's own" : "Euclidean",
-      name(options.preprocess)));
+  for (std::string& sentence : fixed_settings(settings)) notes.push_back(std::move(sentence));
   int fits = 0, unfinished = 0;
   for_each_run(experiment, journal, [&](const Task&, const Trial& run) {
     fits += run.steps > 0;

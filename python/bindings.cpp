@@ -23,8 +23,8 @@
 namespace remblai::python {
 namespace {
 
-nb::dict sample() {
-  Sample digits = unlocked([] { return mnist_sample(); });
+nb::dict sample(Sample (*unpack)()) {
+  Sample digits = unlocked([unpack] { return unpack(); });
   nb::dict all;
   const auto add = [&](const char* points, const char* labels, Domain& domain) {
     all[points] = give(std::move(domain.points));
@@ -89,5 +89,10 @@ NB_MODULE(_core, core) {
       "what `device=` may be on this machine, the processor first");
   core.def("thread_count", nb::overload_cast<int>(&remblai::thread_count), "wanted"_a,
            "the number of threads that `wanted` stands for; 0 is one for each core");
-  core.def("mnist_sample", sample, "a small sample of MNIST whose labels shift");
+  core.def(
+      "mnist_sample", [] { return sample(remblai::mnist_sample); },
+      "a small sample of MNIST whose labels shift");
+  core.def(
+      "turned_mnist_sample", [] { return sample(remblai::turned_mnist_sample); },
+      "another, of the same source: target digits are turned, thicker and paler");
 }

@@ -124,18 +124,19 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "class-aware: width of the Gaussian kernels, times the mean cost; half of it and twice as "
         "much are tried too");
   visit("share-prior", o.share_prior,
-        "class-aware: points that every class of the target is given beforehand");
+        "class-aware: points that every class of the target is given beforehand, where its shares "
+        "are estimated");
   visit("translation", o.translation,
         "class-aware: whether the source is first moved onto the mean of the target; auto looks "
         "which explains the target better");
   visit("caution", o.caution,
-        "class-aware: whether class shares stay near those of the source where the classifier is "
-        "not reliable; auto looks which explains the target better");
+        "class-aware: whether estimated class shares stay near those of the source where the "
+        "classifier is not reliable; auto looks which explains the target better");
   visit("target-shares", o.target_shares,
         "class-aware: class shares of the target, estimated or known");
   visit("landmarks", o.landmarks,
         "class-aware: points up to which kernel systems are solved exactly; beyond, so many points "
-        "stand for all");
+        "stand for all; a system takes 64 bytes times their square, whatever the memory is");
 }
 
 /// Leaves an option to the method. No value that makes sense is as low.
@@ -210,11 +211,11 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   visit("tolerance", o.tolerance, "L1 error of both marginals at the end");
   visit("outer-tolerance", o.outer_tolerance,
         "stop when a step changes squared distances by less than this share (root mean square); 0 "
-        "makes all steps");
+        "makes all steps, as the class-aware method always does");
   visit("inner", o.inner, "plans before the last step: adaptive tolerance, or tight");
   visit("acceleration", o.acceleration,
         "of the outer steps: none is the plain alternation; anderson looks back one step, and is "
-        "taken back where the objective rises");
+        "taken back where the objective rises; the class-aware method has none");
   visit("solver", o.solver, "how plans are found: auto goes by what the iterations show");
   visit("preprocess", o.preprocess,
         "l2: points to unit length; zscore: columns to mean 0, deviation 1 over both domains; "
@@ -223,7 +224,8 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
   for_each_option(o.classes, visit);
   for_each_option(o.resources, visit);
   visit("seed", o.seed,
-        "0 starts from the independent coupling, another number from a random perturbation of it");
+        "0 starts from the independent coupling, another number from a random perturbation of it; "
+        "the class-aware method starts from its classes");
 }
 
 }  // namespace remblai

@@ -57,7 +57,8 @@ void for_each_option(ResourcesType& r, Visitor&& visit) {
   visit("threads", r.threads, "threads; 0 is one for each core");
   visit("memory", r.memory,
         "GiB for matrices of all pairs, which are made block by block when they do not fit; 0 is "
-        "half of the free memory, nine tenths on a GPU");
+        "half of the free memory, nine tenths on a GPU; kernel systems of the class-aware method "
+        "are beside it, and have their size by landmarks");
 }
 
 }  // namespace remblai

@@ -13,7 +13,7 @@ joblib or dask.
 from typing import Any
 
 from . import spd
-from ._core import ClassModel, Model, devices, has_mpi, mnist_sample, share_of
+from ._core import ClassModel, Model, devices, has_mpi, mnist_sample, share_of, turned_mnist_sample
 from ._core import version as __version__
 from ._classifier import GroundMetricClassifier
 from ._functions import Plan, Score, evaluate, exact, fit, load, options, transport
@@ -49,6 +49,7 @@ __all__ = [
     "solve",
     "spd",
     "transport",
+    "turned_mnist_sample",
     "unbalanced",
 ]
 

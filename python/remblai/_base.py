@@ -100,7 +100,7 @@ PARAMETERS = """
     solver, precision, acceleration
         As in the command line: see `remblai.options()`.
     random_state : int, RandomState, Generator or None
-        Class-aware: which points are landmarks, where there are more. None is a fixed choice.
+        The start of the paper's method: another number than 0 perturbs it at random. None is 0.
     n_threads : int or None
         Of the fit. None, 0 and -1 are one for each core, -2 is one less. Give 1 where joblib runs
         fits side by side.

@@ -30,4 +30,8 @@ double available_memory(const std::filesystem::path& root) {
   return std::min(free_memory_of_the_machine(root), cgroup_memory(root));
 }
 
+double memory_budget(const Resources& resources, double free) {
+  return resources.memory > 0 ? resources.memory_bytes() : free / 2;
+}
+
 }  // namespace remblai

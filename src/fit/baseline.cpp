@@ -2,6 +2,7 @@
 #include "remblai/baseline.h"
 
 #include "base/linalg.h"
+#include "base/memory.h"
 #include "fit/class_shares.h"
 #include "fit/judgement.h"
 #include "fit/logistic.h"
@@ -51,7 +52,8 @@ Labels baseline_labels(Baseline baseline, const Problem& problem, const MatrixVi
     const Matrix scores = linalg::multiply(length * placed, model.weights).rowwise() + model.biases;
     return named(scores, classes.classes);
   }
-  const Judgement judgement = judge(classes, Clouds(space.x, space.z), options.classes);
+  const Judgement judgement = judge(
+      classes, Clouds(space.x, space.z, {}, memory_budget(options.resources)), options.classes);
   const Matrix scores = judgement.classifier.scores(placed);
   if (baseline == Baseline::kernel_ridge) return named(scores, classes.classes);
   const Vector prior = Vector::Constant(classes.class_count(), options.classes.share_prior);

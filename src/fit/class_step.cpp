@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/linalg.h"
+#include "base/memory.h"
 #include "fit/discrepancy.h"
 #include "fit/moment.h"
 #include "model/class_terms.h"
@@ -92,7 +93,7 @@ Matrix ClassStep::translation_beside_shares(const MetricLearner& metric, const D
   constexpr double still = 1e-3;
   const Matrix first = translation();
   const Eigen::RowVectorXd shift = metric.embed(first).row(0);
-  const Discrepancy::Classes classes = compare.classes(problem_);
+  const Discrepancy::Classes classes = compare.classes(centred, problem_);
   Discrepancy::Mixture now = compare.nearest_mixture(centred, classes);
   if (now.discrepancy < unexplained * margin() ||
       compare.nearest_mixture(centred.translated(-shift), classes).discrepancy <
@@ -194,7 +195,7 @@ void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
   if (!shares_known && options.caution != Caution::cautious) cautions.push_back(false);
   Matrix translation = this->translation();
   const Clouds centred(metric.x().rowwise() + Eigen::RowVectorXd(metric.embed(translation).row(0)),
-                       metric.z(), space_.shard);
+                       metric.z(), space_.shard, memory_budget(options_.resources));
   std::optional<Discrepancy> compare;
   if (translations.size() * cautions.size() > 1) compare.emplace(centred, problem_.p, problem_.q);
   const Matrix mean_to_mean = translation;
@@ -315,7 +316,8 @@ void ClassStep::restore(const State& state, const MetricLearner::State& learned,
 
 void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   now_ = first_ ? std::move(*first_)
-                : judge(problem_, Clouds(x, z, space_.shard), options_.classes, pulse);
+                : judge(problem_, Clouds(x, z, space_.shard, memory_budget(options_.resources)),
+                        options_.classes, pulse);
   first_.reset();
   if (begins_) left_out_ = reliability_ = now_.left_out;
   begins_ = false;
@@ -383,7 +385,7 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);
-  Clouds clouds(x, z, space_.shard);
+  Clouds clouds(x, z, space_.shard, memory_budget(options_.resources));
   const double unit = clouds.mean_distance(problem_.p, problem_.q);
   points.distances = std::move(clouds.distances);
   head_ =

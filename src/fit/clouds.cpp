@@ -39,9 +39,11 @@ Matrix measure(const Matrix& x, const Matrix& z) {
 
 }  // namespace
 
-Clouds::Clouds(Matrix source, Matrix target, Shard source_rows)
+Clouds::Clouds(Matrix source, Matrix target, Shard source_rows, double budget)
     : x(std::move(source)), z(std::move(target)), shard(std::move(source_rows)) {
-  if (shard.divided() || x.rows() + z.rows() > most_measured) return;
+  const Index points = x.rows() + z.rows();
+  if (shard.divided() || points > most_measured) return;
+  if (measured_bytes(static_cast<double>(points)) > budget) return;
   distances = measure(x, z);
 }
 

@@ -7,6 +7,8 @@
 
 #include "fit/kernel_ridge.h"
 #include "model/gaussian.h"
+#include "remblai/class_model.h"
+#include "transport/ground_cost.h"
 
 namespace remblai {
 namespace {
@@ -21,12 +23,26 @@ Vector normalised(const Vector& weights, const std::vector<Index>& places, const
   return normalised(shard.everywhere(weights), places);
 }
 
-// Mean kernel between two different points, from its upper triangle; 1 where there is only one.
-double mean_within(const Matrix& kernel, const Vector& weights) {
+// Mean kernel between two different points, `mean` being K times the weights; 1 where there is only
+// one.
+double mean_within(const Vector& weights, const Vector& mean) {
   const double same = weights.squaredNorm();
-  if (!(same < 1 - 1e-12)) return 1;
-  const Vector mean = kernel.selfadjointView<Eigen::Upper>() * weights;
-  return (weights.dot(mean) - same) / (1 - same);
+  return same < 1 - 1e-12 ? (weights.dot(mean) - same) / (1 - same) : 1;
+}
+
+// The same from the upper triangle of the kernel.
+double mean_within_upper(const Vector& weights, const Matrix& kernel) {
+  return mean_within(weights, Vector(kernel.selfadjointView<Eigen::Upper>() * weights));
+}
+
+// sum_j k(a_i, b_j) weights_j for each column of weights, some rows of the kernel at a time.
+Matrix kernel_times(const Matrix& a, const Matrix& b, double width, const Matrix& weights) {
+  Classifier sums;
+  sums.width = width;
+  sums.points = b;
+  sums.coefficients = weights;
+  sums.biases = Vector::Zero(weights.cols());
+  return sums.scores(a);
 }
 
 // The nearest vector of entries of 0 or more that sum to 1: all of them less one number, cut off at
@@ -69,42 +85,58 @@ Discrepancy::Discrepancy(const Clouds& centred, const Vector& p, const Vector& q
     : rows_(even_sample(centred.shard.total(centred.x.rows()), most_compared)),
       columns_(even_sample(centred.z.rows(), most_compared)),
       q_(normalised(q, columns_)) {
-  const double mean = q_.dot(across(centred) * normalised(p, rows_, centred.shard));
-  if (mean > 0) width_ = 0.8 * mean;
-  const auto among = [](const Matrix& points, const std::vector<Index>& places,
-                        const Shard& shard) {
-    return squared_distances(shard.rows_of(points, places));
+  const Vector own = normalised(p, rows_, centred.shard);
+  const auto set_width = [&](double mean) {
+    if (mean > 0) width_ = 0.8 * mean;
   };
-  const bool measured = centred.measured();
-  const Matrix xx = measured ? centred.xx() : among(centred.x, rows_, centred.shard);
-  const Matrix zz = measured ? centred.zz() : among(centred.z, columns_, {});
-  within_source_ = upper_gaussian(xx, width_);
-  within_target_ = mean_within(upper_gaussian(zz, width_), q_);
-}
-
-Matrix Discrepancy::across(const Clouds& clouds) const {
-  if (clouds.measured()) return clouds.zx();
-  return squared_distances(clouds.z(columns_, Eigen::all), clouds.shard.rows_of(clouds.x, rows_));
+  if (centred.measured()) {
+    set_width(q_.dot(centred.zx() * own));
+    within_source_ = upper_gaussian(centred.xx(), width_);
+    within_target_ = mean_within_upper(q_, upper_gaussian(centred.zz(), width_));
+    return;
+  }
+  const Matrix z = centred.z(columns_, Eigen::all);
+  set_width(
+      GroundCost::between_points(centred.shard.rows_of(centred.x, rows_), z).between(own, q_));
+  within_target_ = mean_within(q_, Vector(kernel_times(z, z, width_, q_)));
 }
 
 Vector Discrepancy::towards(const Clouds& clouds) const {
-  Matrix kernel = across(clouds);
+  if (!clouds.measured())
+    return kernel_times(clouds.shard.rows_of(clouds.x, rows_), clouds.z(columns_, Eigen::all),
+                        width_, q_);
+  Matrix kernel = clouds.zx();
   gaussian(kernel, width_);
   return kernel.transpose() * q_;
 }
 
+Matrix Discrepancy::within_times(const Clouds& clouds, const Matrix& weights) const {
+  if (!clouds.measured()) {
+    const Matrix x = clouds.shard.rows_of(clouds.x, rows_);
+    return kernel_times(x, x, width_, weights);
+  }
+  Matrix product(weights.rows(), weights.cols());
+  for (Index k = 0; k < weights.cols(); ++k)
+    product.col(k) = within_source_.selfadjointView<Eigen::Upper>() * Vector(weights.col(k));
+  return product;
+}
+
 std::vector<double> Discrepancy::operator()(const Clouds& clouds,
                                             const std::vector<Vector>& weights) const {
+  Matrix chosen(static_cast<Index>(rows_.size()), static_cast<Index>(weights.size()));
+  for (Index k = 0; k < chosen.cols(); ++k)
+    chosen.col(k) = normalised(weights[static_cast<std::size_t>(k)], rows_, clouds.shard);
   const Vector towards = this->towards(clouds);
+  const Matrix within = within_times(clouds, chosen);
   std::vector<double> values;
-  for (const Vector& all : weights) {
-    const Vector w = normalised(all, rows_, clouds.shard);
-    values.push_back(mean_within(within_source_, w) + within_target_ - 2 * w.dot(towards));
+  for (Index k = 0; k < chosen.cols(); ++k) {
+    const Vector w = chosen.col(k);
+    values.push_back(mean_within(w, Vector(within.col(k))) + within_target_ - 2 * w.dot(towards));
   }
   return values;
 }
 
-Discrepancy::Classes Discrepancy::classes(const ClassProblem& problem) const {
+Discrepancy::Classes Discrepancy::classes(const Clouds& clouds, const ClassProblem& problem) const {
   const Index k = problem.class_count();
   Classes found{Matrix::Zero(static_cast<Index>(rows_.size()), k), {}};
   Vector same(k);
@@ -114,8 +146,7 @@ Discrepancy::Classes Discrepancy::classes(const ClassProblem& problem) const {
     if (chosen.sum() > 0) found.weights.col(c) = chosen / chosen.sum();
     same[c] = found.weights.col(c).squaredNorm();
   }
-  const Matrix means = within_source_.selfadjointView<Eigen::Upper>() * found.weights;
-  found.within = found.weights.transpose() * means;
+  found.within = found.weights.transpose() * within_times(clouds, found.weights);
   for (Index c = 0; c < k; ++c) {
     double& own = found.within(c, c);
     own = same[c] > 0 && same[c] < 1 - 1e-12 ? (own - same[c]) / (1 - same[c]) : 1;

@@ -11,7 +11,8 @@ namespace remblai {
 /// Squared maximum mean discrepancies between weighted source points and target points. The kernel
 /// is Gaussian, its width 0.8 times the mean squared distance between clouds of one mean: values
 /// can be compared only under one kernel. The diagonals are left out, which takes away the bias. Of
-/// large sets so many points are looked at:
+/// large sets so many points are looked at, and kernels are made some rows at a time where the
+/// distances are not at hand:
 inline constexpr Index most_compared = most_measured;
 
 class Discrepancy {
@@ -35,21 +36,22 @@ class Discrepancy {
   /// 1 over all ranks.
   std::vector<double> operator()(const Clouds& clouds, const std::vector<Vector>& weights) const;
 
-  Classes classes(const ClassProblem& problem) const;
+  Classes classes(const Clouds& clouds, const ClassProblem& problem) const;
 
   /// Of the same clouds. No classifier is asked: the kernel alone tells how much of each class it
   /// takes.
   Mixture nearest_mixture(const Clouds& clouds, const Classes& classes) const;
 
  private:
-  // n x m, of the points compared.
-  Matrix across(const Clouds& clouds) const;
-  Vector towards(const Clouds& clouds) const;  // mean kernel of each source point to the target
+  // Of the points compared: the mean kernel of each source point to the target, and the kernel of
+  // the source times some weights of it.
+  Vector towards(const Clouds& clouds) const;
+  Matrix within_times(const Clouds& clouds, const Matrix& weights) const;
 
   std::vector<Index> rows_, columns_;  // of the points compared; rows among those of all ranks
   Vector q_;
   double width_ = 1, within_target_ = 1;
-  Matrix within_source_;  // kernel, its upper triangle
+  Matrix within_source_;  // kernel, its upper triangle; empty where distances are not kept
 };
 
 }  // namespace remblai

@@ -10,6 +10,8 @@
 
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "fit/clouds.h"
+#include "fit/kernel_ridge.h"
 #include "remblai/devices.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
@@ -34,9 +36,22 @@ double entry_bytes(const Options& options) {
 }
 
 /// Costs, plan and a copy of it in float, while they fit the budget.
-bool keeps_pairs(const Sizes& sizes, const Options& options, double free) {
-  const double budget = options.resources.memory > 0 ? options.resources.memory_bytes() : free / 2;
+bool keeps_pairs(const Sizes& sizes, const Options& options, double budget) {
   return (2 * entry_bytes(options) + 4) * sizes.pairs <= budget;
+}
+
+/// Distances that the parts of a judgement share, while they fit the budget.
+double cloud_bytes(const Sizes& sizes, double budget) {
+  const double points = sizes.m + sizes.n, bytes = measured_bytes(points);
+  return points <= static_cast<double>(most_measured) && bytes <= budget ? bytes : 0;
+}
+
+/// Exact systems are four matrices of all their points. With landmarks there are as many again, and
+/// three blocks of the kernel between them and the points.
+double system_bytes(const Sizes& sizes, const Options& options) {
+  const double most = options.classes.landmarks, points = sizes.m + sizes.n;
+  return points <= most ? 4 * 8 * points * points
+                        : 8 * (8 * most + 3 * std::min<double>(points, rows_at_a_time)) * most;
 }
 
 /// Bytes at the peak, by what they are for.
@@ -45,18 +60,21 @@ struct Bytes {
   double metric;   // matrices of the metric step
   double exact;    // the graph of exact transport
   double pairs;    // if they are kept
+  double clouds;   // distances of the classifiers, if they are kept
   double systems;  // of the classifiers
-  double all() const { return points + metric + exact + pairs + systems; }
+  /// The largest systems, of all points together, come when the distances are gone.
+  double all() const { return points + metric + exact + pairs + std::max(clouds, systems); }
 };
 
-Bytes bytes_of(const Sizes& sizes, const Options& options, bool stored) {
-  const double most = options.classes.landmarks;
-  const double support = std::min(sizes.m + sizes.n, most);
+Bytes bytes_of(const Sizes& sizes, const Options& options, double free) {
+  const double budget = memory_budget(options.resources, free);
+  const bool classes = options.method == Method::class_aware;
   return {4 * 8 * (sizes.m + sizes.n) * sizes.d,
           options.metric == MetricChoice::learned ? 8 * 8 * sizes.rank * sizes.rank : 0,
           options.lambda == 0 ? 80 * sizes.pairs : 0,
-          stored ? (2 * entry_bytes(options) + 4) * sizes.pairs : 0,
-          options.method == Method::class_aware ? 4 * 8 * support * support : 0};
+          keeps_pairs(sizes, options, budget) ? (2 * entry_bytes(options) + 4) * sizes.pairs : 0,
+          classes ? cloud_bytes(sizes, budget) : 0,
+          classes ? system_bytes(sizes, options) : 0};
 }
 
 /// "a, b or c", of the first three.
@@ -72,7 +90,7 @@ std::string what_saves_memory(const Bytes& bytes, const Options& options) {
   const double much = bytes.all() / 10;
   std::vector<std::string> ways;
   if (bytes.exact > much) ways.emplace_back("a positive $lambda");
-  if (bytes.pairs > much) ways.emplace_back("a smaller $memory");
+  if (bytes.pairs + bytes.clouds > much) ways.emplace_back("a smaller $memory");
   if (bytes.systems > much) ways.emplace_back("a smaller $landmarks");
   if (bytes.pairs > much && options.resources.precision != Precision::float32)
     ways.emplace_back("$precision float");
@@ -142,8 +160,9 @@ Estimate estimate(const Problem& problem, const Options& asked) {
   const Sizes sizes = sizes_of(problem);
   Estimate out;
   out.available = available_memory();
-  out.stored = keeps_pairs(sizes, options, out.available);
-  out.memory = bytes_of(sizes, options, out.stored).all();
+  const Bytes bytes = bytes_of(sizes, options, out.available);
+  out.stored = bytes.pairs > 0;
+  out.memory = bytes.all();
   out.pass_seconds = sizes.pairs * seconds_of_a_pair(problem, options, out.stored);
   // About as many as benchmarks show between lambda = 1 and 0.001 times the mean cost.
   const double lambda = options.lambda_unit == Unit::relative ? options.lambda : 0.05;
@@ -167,7 +186,7 @@ void require_reach(const Problem& problem, const Options& asked) {
   const Options options = asked.resolved();
   const Sizes sizes = sizes_of(problem);
   const double free = available_memory();
-  const Bytes needed = bytes_of(sizes, options, keeps_pairs(sizes, options, free));
+  const Bytes needed = bytes_of(sizes, options, free);
   if (needed.all() <= free) return;
   throw Error({.field = "source and target",
                .value = fmt::format("{} x {} points of {} coordinates", sizes.m, sizes.n, sizes.d),

@@ -127,7 +127,8 @@ Labels FitPath::labels(const PredictOptions& options) const {
   const Space& space = session.space();
   const Resources& resources = state_->common.resources;
   const DenseWork scope(thread_count(resources.threads), resources, space.x.rows(), space.z.rows());
-  if (session.options().method == Method::class_aware || options.rule == Rule::propagate) {
+  const bool nearest = options.rule == Rule::automatic || options.rule == Rule::nearest;
+  if (session.options().method == Method::class_aware || !nearest) {
     const Model model = session.model();
     const Predictor predictor(model, options);
     Labels all(state_->targets.rows() + state_->further.rows());

@@ -17,9 +17,6 @@ using linalg::Op;
 // The landmarks' own kernel may be singular to working precision, where two lie in one place.
 constexpr double jitter = 1e-10;
 
-// Of the kernel between points and landmarks.
-constexpr Index rows_at_a_time = 2048;
-
 // What a row has of the upper triangle.
 auto from_diagonal(Matrix& square, Index row) {
   return square.row(row).tail(square.cols() - row);

@@ -10,6 +10,9 @@
 
 namespace remblai {
 
+/// Rows of the kernel between points and landmarks that are there at a time.
+inline constexpr Index rows_at_a_time = 2048;
+
 /// Is asked now and then during long work; false: leave the rest, and answer with what there is.
 /// May be empty. Where there are ranks all are asked together, and hear the same.
 using Pulse = std::function<bool()>;

@@ -20,6 +20,9 @@ Json number(double value);
 /// The message as `spelling` has it, or in the words of C++ where that is empty.
 std::string words(const Message& message, const Spelling& spelling);
 
+/// Of a metric that was made with another weight than the options say; else empty.
+std::string weight_text(const Model& model);
+
 Json options_json(const Options& options);
 Json options_json(const PredictOptions& options);
 Json history_json(const std::vector<Step>& history);

@@ -69,7 +69,7 @@ Json facts(const Model& model, const Report& report) {
     rows.push_back({what, value});
   };
   add("metric", options.metric == MetricChoice::learned
-                    ? fmt::format("learned, prior {}", name(options.prior))
+                    ? fmt::format("learned, prior {}{}", name(options.prior), weight_text(model))
                     : std::string(name(options.metric)));
   add("entropy weight lambda",
       model.lambda == 0 ? std::string("0: exact transport")
@@ -77,10 +77,12 @@ Json facts(const Model& model, const Report& report) {
           ? fmt::format("{:g} × the mean cost = {:.4g}", options.lambda, model.lambda)
           : fmt::format("{:.4g}", model.lambda));
   if (options.metric == MetricChoice::learned)
-    add("ridge",
-        options.ridge_unit == Unit::relative
-            ? fmt::format("{:g} × the mean eigenvalue = {:.4g}", options.ridge, model.ridge)
-            : fmt::format("{:.4g}", model.ridge));
+    add("ridge", options.ridge_unit == Unit::relative
+                     ? fmt::format("{:g} × {} = {:.4g}", options.ridge,
+                                   options.prior == PriorChoice::spread ? "the unit of the prior"
+                                                                        : "the mean eigenvalue",
+                                   model.ridge)
+                     : fmt::format("{:.4g}", model.ridge));
   add("preprocessing", std::string(name(options.preprocess)));
   add("dimension of the data's span",
       fmt::format("{} of {}", model.metric.rank(), model.metric.dimension()));

@@ -70,15 +70,14 @@ std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
   return text;
 }
 
-// Of a metric that was made with another weight than the options say.
+}  // namespace
+
 std::string weight_text(const Model& model) {
   const double given = model.options.geodesic;
   if (!model.classes || !(model.classes->geodesic < given)) return "";
   return fmt::format(", geodesic {:g} in place of {:g}, for the domains look different",
                      model.classes->geodesic, given);
 }
-
-}  // namespace
 
 std::string to_json(const Model& model, const Report& report) {
   const Step nothing{};

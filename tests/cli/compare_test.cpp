@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
+#include "remblai/io.h"
 
 namespace remblai::cli_test {
 namespace {
@@ -55,6 +56,71 @@ TEST_F(Compare, WithoutTrueLabelsItShowsNoAccuracy) {
                            "like ours", "No method has seen a target label"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
   EXPECT_EQ(result.out.find("accuracy"), std::string::npos) << result.out;
+}
+
+TEST_F(Compare, AMethodThatLabelledNothingHasNoNumbers) {
+  const Words sharp =
+      base() + Words{"--target-labels", at("target_labels.npy"), "--lambda", "1e-300"};
+  const Finished result = run(sharp);
+  EXPECT_EQ(result.code, 3);
+  EXPECT_NE(result.err.find("warning: transport, Euclidean metric (OT_I) did not converge: "),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(result.out.find("(OT_I)               –             –"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("diverged"), std::string::npos) << result.out;
+  const Finished programs = run(sharp + Words{"--json"});
+  EXPECT_EQ(programs.code, 3);
+  const json rows = json::parse(programs.out)["results"];
+  EXPECT_EQ(rows[4]["status"], "diverged");
+  EXPECT_TRUE(rows[4]["accuracy"].is_null() && rows[4]["agreement"].is_null()) << rows[4];
+  EXPECT_EQ(rows[8]["accuracy"], 1.0);
+}
+
+TEST_F(Compare, AMethodThatIsRefusedIsNamedBelowTheOthers) {
+  const Matrix source = io::read_points(at("source.npy")),
+               target = io::read_points(at("target.npy"));
+  io::write_npy(at("source.npy"), Matrix(1e-100 * source));
+  io::write_npy(at("target.npy"), Matrix(1e-100 * target));
+  const Finished result = run(base() + Words{"--json"});
+  EXPECT_EQ(result.code, 3);
+  const json rows = json::parse(result.out)["results"];
+  ASSERT_EQ(rows.size(), 10u);
+  EXPECT_EQ(rows[5]["status"], "refused") << rows[5];
+  EXPECT_TRUE(rows[5]["agreement"].is_null()) << rows[5];
+  EXPECT_EQ(rows[8]["status"], "converged");
+  const std::string reason = rows[5]["refusal"];
+  EXPECT_NE(result.err.find("warning: transport, metric W (OT_W) was refused: " + reason),
+            std::string::npos)
+      << result.err;
+  const Finished table = run(base());
+  EXPECT_NE(table.out.find("refused"), std::string::npos) << table.out;
+}
+
+TEST_F(Compare, TheMapIsTimedWithItsFit) {
+  const json rows = json::parse(run(base() + Words{"--json"}).out)["results"];
+  EXPECT_GT(rows[9]["seconds"], 0.2 * rows[8]["seconds"].get<double>());
+}
+
+TEST_F(Compare, KnownLabelsAndSharesGoToTheClassAwareMethodAlone) {
+  std::string known = "0\n1\n", foreign = "5\n";
+  for (int j = 2; j < 30; ++j) known += "-1\n";
+  for (int j = 1; j < 30; ++j) foreign += "-1\n";
+  write(at("known.csv"), known);
+  write(at("foreign.csv"), foreign);
+  write(at("shares.csv"), "0.5,0.2,0.3\n");
+  const Finished result =
+      run(base() + Words{"--known-labels", at("known.csv"), "--target-shares", "uniform"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("but the class-aware one"), std::string::npos) << result.out;
+  for (const Words& wrong :
+       {Words{"--known-labels", at("foreign.csv")}, Words{"--target-shares", at("shares.csv")}}) {
+    const Finished refused = run(base() + wrong + Words{"--json"});
+    EXPECT_EQ(refused.code, 3);
+    const json rows = json::parse(refused.out)["results"];
+    EXPECT_EQ(rows[7]["status"], "converged") << rows[7];
+    EXPECT_EQ(rows[8]["status"], "refused") << rows[8];
+  }
 }
 
 TEST_F(Compare, BadInputIsRefusedBeforeAnythingRuns) {

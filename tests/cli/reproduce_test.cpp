@@ -124,6 +124,43 @@ TEST_F(Reproduce, MistakesAreNamed) {
   expect_refused(words("out"), {"a run is there already", "--resume"});
   expect_refused(words("out") + Words{"--resume", "--ridge", "1"},
                  {"it was made with ridge = 0.1, now it is 1.0"});
+  expect_refused(words("out") + Words{"--resume", "--rule", "propagate"},
+                 {"it was made with rule = \"auto\", now it is \"propagate\""});
+}
+
+TEST_F(Reproduce, OptionsThatNoColumnReadsAreRefused) {
+  Words start{"reproduce", "mnist", "--data", at("data"), "--out", at("out"), "--methods"};
+  for (const char* flag : {"--steps", "--ridge", "--prior-ridge"})
+    expect_refused(start + Words{"none,class-aware", flag, "3"}, {flag, "for these --methods"});
+  for (const char* flag : {"--tolerance", "--outer-tolerance", "--lambda-grid", "--ridge-grid"})
+    expect_refused(start + Words{"logistic", flag, "0.5"}, {flag, "for these --methods"});
+  expect_refused(start + Words{"class-aware-map", "--rule", "nearest"}, {"--rule"});
+  expect_refused(start + Words{"class-aware-map", "--knn-metric", "model"}, {"--knn-metric"});
+  expect_refused(start + Words{"class-aware", "--neighbours", "3"}, {"--neighbours"});
+  expect_refused(start + Words{"ot-identity", "--rule", "head"}, {"--rule", "without a head"});
+  EXPECT_FALSE(exists(at("out")));
+}
+
+TEST_F(Reproduce, TheSettingsOfEachKindOfMethodAreSaid) {
+  const auto said = [&](const std::string& methods, const Words& more) {
+    Words all{"reproduce", "mnist",  "--data", at("data"),  "--out",   at("out-" + methods),
+              "--seeds",   "1",      "--skew", "10",        "--digit", "2",
+              "--quiet",   "--jobs", "1",      "--methods", methods};
+    const Finished result = run(all + more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  const std::string ours = said("class-aware", {});
+  EXPECT_NE(ours.find("Class-aware columns: lambda 0.1, ridge 3, prior spread with ridge 0.01, "
+                      "3 steps"),
+            std::string::npos)
+      << ours;
+  EXPECT_EQ(ours.find("outer tolerance"), std::string::npos) << ours;
+  const std::string theirs =
+      said("none,ot-identity", {"--rule", "propagate", "--lambda-grid", "0.2"});
+  EXPECT_NE(theirs.find("tolerance 1e-06, labels through the plan"), std::string::npos) << theirs;
+  EXPECT_NE(theirs.find("No adaptation: 1 neighbour nearest"), std::string::npos) << theirs;
+  EXPECT_EQ(theirs.find("Class-aware columns"), std::string::npos) << theirs;
 }
 
 }  // namespace

@@ -254,6 +254,16 @@ TEST_F(Cli, SlowDemoComparesFiveMethodsOnTwoJobs) {
   EXPECT_EQ(result.out.find('\033'), std::string::npos);
 }
 
+TEST_F(Cli, SlowDemoShowsNoNumbersOfAFitThatDiverged) {
+  const Finished result = run({"demo", "--lambda", "1e-300", "--threads", "1"});
+  EXPECT_EQ(result.code, 3) << result.err;
+  EXPECT_NE(result.out.find("plain transport nothing with this lambda"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("diverged"), std::string::npos) << result.out;
+  const Finished programs = run({"demo", "--lambda", "1e-300", "--threads", "1", "--json"});
+  EXPECT_TRUE(json::parse(programs.out)["results"]["label-shift"][2]["accuracy"].is_null());
+}
+
 TEST_F(Cli, SlowDemoAsJson) {
   const Finished result = run({"demo", "--json", "--threads", "1"});
   ASSERT_EQ(result.code, 0) << result.err;

@@ -44,6 +44,14 @@ TEST(Clouds, ATranslationMovesTheSourceAlone) {
   }
 }
 
+TEST(Clouds, AreMeasuredWithinTheBudgetOnly) {
+  const Matrix x = random_matrix(12, 5, 1), z = random_matrix(17, 5, 2);
+  EXPECT_TRUE(Clouds(x, z, {}, measured_bytes(29)).measured());
+  const Clouds unmeasured(x, z, {}, measured_bytes(29) - 1);
+  EXPECT_FALSE(unmeasured.measured());
+  EXPECT_FALSE(unmeasured.translated(Eigen::RowVectorXd::Ones(5)).measured());
+}
+
 TEST(Clouds, TheMeanDistanceNeedsNoDistances) {
   const Index m = most_measured - 20;
   const Matrix x = random_matrix(m, 2, 6), z = random_matrix(21, 2, 7).array() + 1;

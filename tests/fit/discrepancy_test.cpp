@@ -81,6 +81,19 @@ TEST(Discrepancy, IsTheDoubleSums) {
   }
 }
 
+TEST(Discrepancy, NeedsNoDistancesAtHand) {
+  const Matrix x = random_matrix(30, 3, 1), z = random_matrix(40, 3, 2).array() + 0.7;
+  const Vector q = test::random_weights(40, 3), p = test::random_weights(30, 4);
+  const std::vector<Vector> weights{p, test::random_weights(30, 5)};
+  const auto found = [&](double budget) {
+    const Clouds centred(x.rowwise() + (q.transpose() * z - p.transpose() * x), z, {}, budget);
+    const Clouds there(x, z, {}, budget);
+    std::vector<double> values = Discrepancy(centred, p, q)(there, weights);
+    return Vector(Eigen::Map<Vector>(values.data(), 2));
+  };
+  EXPECT_LT((found(0) - found(1e9)).cwiseAbs().maxCoeff(), 1e-13);
+}
+
 TEST(Discrepancy, AfterTheTranslationThePlacesDoNotMatter) {
   const Matrix x = random_matrix(12, 3, 7), z = random_matrix(15, 3, 8);
   const double value = translated(x, z);
@@ -151,7 +164,8 @@ TEST(Discrepancy, TheNearestMixtureHasTheClassSharesOfTheTarget) {
   const Eigen::RowVectorXd shift = z.colwise().mean() - problem.p.transpose() * x;
   const Clouds clouds(x, z);
   const Discrepancy compare(Clouds(x.rowwise() + shift, z), problem.p, equal(100));
-  const Discrepancy::Mixture found = compare.nearest_mixture(clouds, compare.classes(problem));
+  const Discrepancy::Mixture found =
+      compare.nearest_mixture(clouds, compare.classes(clouds, problem));
   EXPECT_NEAR(found.shares.sum(), 1, 1e-9);
   EXPECT_NEAR(found.shares[0], 0.7, 0.05);
   EXPECT_EQ(found.shares[2], 0);

@@ -44,6 +44,19 @@ TEST(Estimate, MoreMemoryThanThereIsIsRefusedWithThreeThingsThatHelp) {
   EXPECT_ERROR(require_reach(large, classes), "landmarks, fewer points or fewer features");
 }
 
+TEST(Estimate, ClassAwareFitsCountTheirDistancesAndSystems) {
+  Options options{.method = Method::class_aware};
+  options.classes.landmarks = 100;
+  options.resources.memory = 0.001;
+  const double tight = estimate(line_of(1500), options).memory;
+  options.resources.memory = 1;
+  const double pairs = 20.0 * 1500 * 1500;
+  EXPECT_GE(estimate(line_of(1500), options).memory - tight, pairs + 16.0 * 3000 * 3000);
+  options.resources.memory = 0.001;
+  options.classes.landmarks = 1000;
+  EXPECT_GE(estimate(line_of(1500), options).memory - tight, 60e6);
+}
+
 TEST(Estimate, SizesAndOptionsShow) {
   Options options;
   options.lambda = 0.5;

@@ -154,6 +154,20 @@ def test_it_is_the_computation_in_numpy(data, digits):
     assert np.abs(probabilities - expected["probabilities"]).mean() < 0.05
 
 
+def test_by_default_it_labels_as_the_computation_in_numpy(digits):
+    oracle = reference()
+    some = np.arange(500) % 3 < 2
+    X, Z, E = (  # a quarter of the pixels
+        digits[name].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(-1, 196)
+        for name in ("Xs", "Xt", "X_test")
+    )
+    y = digits["ys"][some]
+    with threadpool_limits(1):
+        expected = oracle.adapt(X[some], y, Z[some], E)
+    model = class_aware(X[some], y, Z[some])
+    assert np.mean(model.predict(E) == model.classes.classes[expected["labels"]]) >= 0.99
+
+
 def test_digits_whose_shares_changed(digits):
     classifier = GroundMetricClassifier().fit(digits["Xs"], digits["ys"], Xt=digits["Xt"])
     assert classifier.score(digits["X_test"], digits["y_test"]) > 0.9
@@ -164,6 +178,14 @@ def test_digits_whose_shares_changed(digits):
     probabilities = classifier.predict_proba(digits["X_test"])
     right = classifier.predict(digits["X_test"]) == digits["y_test"]
     assert abs(probabilities.max(axis=1).mean() - right.mean()) < 0.1  # calibrated
+
+
+def test_digits_that_were_turned(digits):
+    turned = remblai.turned_mnist_sample()
+    np.testing.assert_array_equal(turned["Xs"], digits["Xs"])
+    np.testing.assert_array_equal(np.bincount(turned["y_test"]), np.full(10, 50))
+    classes = class_aware(turned["Xs"], turned["ys"], turned["Xt"]).classes
+    assert classes.shift in ("position", "both")
 
 
 # ---- answers

@@ -45,6 +45,19 @@ TEST(Page, HasEverySectionAndNeedsNothing) {
   EXPECT_EQ(to_html(model, report), page) << "the same bytes every time";
 }
 
+TEST(Page, SaysTheUnitOfTheRidgeAndAHalvedWeight) {
+  const Problem problem = small_problem();
+  EXPECT_TRUE(contains(to_html(fit(problem), Report()), "0.1 × the mean eigenvalue"));
+  Model model = fit(problem, {.method = Method::class_aware});
+  model.classes->geodesic = 0.5;
+  const std::string plain = to_html(model, Report());
+  EXPECT_TRUE(contains(plain, "3 × the unit of the prior"));
+  EXPECT_FALSE(contains(plain, "in place of"));
+  model.classes->geodesic = 0.25;
+  EXPECT_TRUE(
+      contains(to_html(model, Report()), "learned, prior spread, geodesic 0.25 in place of 0.5"));
+}
+
 TEST(Page, HostileNamesStayText) {
   const std::string evil = "</script><img src=x onerror=alert(1)>&amp;\xe2\x80\xa8\"'";
   Problem problem = small_problem();
