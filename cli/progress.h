@@ -22,8 +22,9 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// While one lives, the first Ctrl-C, SIGTERM or SIGHUP only sets a flag; the second ends the
-/// program at once. A SIGHUP that is ignored, as nohup does, stays so.
+/// While one lives, the first Ctrl-C, SIGTERM or SIGHUP only sets a flag. A second Ctrl-C or
+/// SIGTERM ends the program at once; a SIGHUP never does. One that is ignored, as nohup does, stays
+/// so.
 class Interrupt {
  public:
   /// With `announce` the first one is answered on standard error, if that is a terminal: results

@@ -20,6 +20,9 @@ class Streams : public Cli {
     for (const std::string& word : words) text += " '" + word + "'";
     return text;
   }
+
+  const Words without_end{"--method",          "paper", "--steps", "100000",
+                          "--outer-tolerance", "0",     "--inner", "tight"};
 };
 
 TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
@@ -45,15 +48,26 @@ TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
 }
 
 TEST_F(Streams, AHangUpWritesWhatIsThere) {
-  const Words without_end{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
-  Process process(Words{binary()} + small_adapt() + without_end + Words{"--method", "paper"},
-                  {{"TERM", "xterm"}}, true);
+  Process process(Words{binary()} + small_adapt() + without_end, {{"TERM", "xterm"}}, true);
   process.wait_for(" left");
   process.send(SIGHUP);
+  process.wait_for("stopping: ");
+  process.send(SIGHUP);  // the shell sends one, and the kernel another
   const Finished result = process.wait();
   EXPECT_EQ(result.code, 130) << result.err;
   EXPECT_NE(result.err.find("the end of its terminal"), std::string::npos) << result.err;
   EXPECT_TRUE(exists(at("out/model.npz")));
+}
+
+TEST_F(Streams, SystemdSendsTwoSignalsAndLosesNothing) {
+  for (const auto& [first, second] : {std::pair(SIGTERM, SIGHUP), std::pair(SIGHUP, SIGTERM)}) {
+    Process process(Words{binary()} + small_adapt() + without_end, {{"TERM", "xterm"}}, true);
+    process.wait_for(" left");
+    process.send(first);
+    process.wait_for("stopping: ");
+    process.send(second);
+    EXPECT_EQ(process.wait().code, 130) << first << " first";
+  }
 }
 
 TEST_F(Streams, ADumbTerminalGetsNoLivingLines) {
