@@ -68,6 +68,7 @@ Experiment mnist_experiment(const std::string& data, const MnistSelection& selec
         experiment.tasks.push_back({fmt::format("{} absent", absent), name, seed, ""});
       }
   const auto digits = std::make_shared<const Mnist>(read_mnist(data + "/mnist"));
+  experiment.files = digits->files;
   experiment.draw = [digits, shifts](const Task& task) {
     const Shift& shift = shifts.at(task.name);
     if (shift.absent) return draw_mnist_without(*digits, shift.skew, shift.digit, task.seed);
@@ -98,6 +99,7 @@ Experiment office_caltech_experiment(const std::string& data,
       read_office_caltech(selection.features.find('/') == std::string::npos
                               ? data + "/office-caltech/" + selection.features
                               : selection.features));
+  experiment.files = photos->files;
   for (const std::string& task : all) {
     const auto& wanted = selection.tasks;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), task) == wanted.end()) continue;
