@@ -284,8 +284,11 @@ void require_reachable(const Problem& problem, const Options& options, bool quie
 }
 
 void drop_checkpoint(const std::string& path, const Status& status) {
-  std::error_code ignored;
-  if (!path.empty() && status.outcome != Outcome::stopped) std::filesystem::remove(path, ignored);
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (path.empty() || status.outcome == Outcome::stopped) return;
+  const fs::path file = fs::canonical(path, error);
+  if (!error && fs::is_regular_file(file, error)) fs::remove(file, error);
 }
 
 int conclude(const Status& status, const std::string& missing) {

@@ -134,7 +134,8 @@ void warn_of(const Problem& problem, bool quiet);
 /// it will take days, and what would make it faster.
 void require_reachable(const Problem& problem, const Options& options, bool quiet);
 
-/// The fit is saved: its checkpoint goes away, unless it was stopped and can go on from there.
+/// The fit is saved: its checkpoint goes away, unless it was stopped and can go on from there. A
+/// link to it stays, as it does when the checkpoint is written.
 void drop_checkpoint(const std::string& path, const Status& status);
 
 /// The exit code for how a fit ended; says on standard error why it did not converge, or that it

@@ -20,9 +20,6 @@ class Streams : public Cli {
     for (const std::string& word : words) text += " '" + word + "'";
     return text;
   }
-
-  const Words without_end{"--method",          "paper", "--steps", "100000",
-                          "--outer-tolerance", "0",     "--inner", "tight"};
 };
 
 TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
