@@ -86,7 +86,7 @@ int run(const FitCommand& arguments) {
   if (arguments.run.json) {
     tell("{}", to_json(model, report));
   } else if (!quiet) {
-    tell("{}\nwritten to {}\n", summary(model, report), arguments.out);
+    tell("{}\nwritten to {}\n", summary(model, report), printable(arguments.out));
   }
   return conclude(model.status);
 }

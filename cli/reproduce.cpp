@@ -189,7 +189,7 @@ int run(ReproduceCommand arguments) {
       tell(stderr,
            "\nstopped: {} of {} draws are done and kept in {}; the same command with "
            "--resume goes on\n",
-           done, experiment.tasks.size(), folder);
+           done, experiment.tasks.size(), printable(folder));
       return Exit::interrupted;
     }
   }
@@ -197,11 +197,12 @@ int run(ReproduceCommand arguments) {
   write_results(folder, experiment, table, journal, about);
   tell("{}", screen(table, colours(stdout)));
   if (!arguments.quiet)
-    tell("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n", folder);
+    tell("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n",
+         printable(folder));
   if (!arguments.page.empty())
     io::write_text(arguments.page, page(experiment, settings, table, journal));
   if (!arguments.quiet && !arguments.page.empty())
-    tell("The page for a browser is {}\n", arguments.page);
+    tell("The page for a browser is {}\n", printable(arguments.page));
   if (table.chosen_not_converged == 0) return Exit::success;
   tell(stderr, "warning: {} of the fits chosen for the table did not converge; see runs.csv\n",
        table.chosen_not_converged);

@@ -93,7 +93,7 @@ Experiment office_caltech_experiment(const std::string& data,
                    .problem = fmt::format("there is no '{}'", literal(task)),
                    .remedy = fmt::format("the tasks are {}", fmt::join(all, ", "))});
   Experiment experiment;
-  experiment.title = fmt::format("Office-Caltech, {}", selection.features);
+  experiment.title = fmt::format("Office-Caltech, {}", printable(selection.features));
   experiment.row_heading = "task";
   const auto photos = std::make_shared<const OfficeCaltech>(
       read_office_caltech(selection.features.find('/') == std::string::npos

@@ -177,6 +177,15 @@ TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
   EXPECT_TRUE(exists(at("notes.tmp-2024-05")));
 }
 
+TEST_F(OutputRule, ADeviceWithoutATemporaryFolderIsNamed) {
+  fs::create_symlink("/dev/null", at("null.npz"));
+  const Finished result = run(fit_into(at("null.npz")), {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("cannot write '" + at("null.npz") + "': TMPDIR names no folder"),
+            std::string::npos)
+      << result.err;
+}
+
 TEST_F(OutputRule, ADeadRunOfTheSameNumberIsSwept) {
   // As in a container, where the numbers begin anew.
   std::string command =

@@ -1,6 +1,8 @@
 // Standard streams that are closed, full or gone, and text from files on a terminal.
 #include <signal.h>
 
+#include <filesystem>
+
 #include "harness.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
@@ -96,6 +98,27 @@ TEST_F(Streams, TextFromFilesIsEscaped) {
     EXPECT_EQ((result.out + result.err).find('\033'), std::string::npos)
         << result.out << result.err;
   }
+}
+
+TEST_F(Streams, NamesOfFilesAreEscaped) {
+  const std::string evil = at("e\033[2Jx\007\xc2\x9b");
+  std::filesystem::rename(at("source.npy"), evil + ".npy");
+  Words fit{"fit", "--source", evil + ".npy", "--target", at("target.npy"), "--out", evil + ".npz"};
+  Words adapt = small_adapt();
+  adapt[2] = evil + ".npy";
+  adapt.back() = evil;
+  for (const Words& words :
+       {Words{"info", evil + ".npy"}, fit, fit + Words{"--overwrite", "--json"},
+        Words{"info", evil + ".npz"}, Words{"report", "--model", evil + ".npz"},
+        Words{"map", "--model", evil + ".npz", "--out", evil + "-mapped.npy"},
+        adapt + Words{"--report", evil + "-page.html"}, adapt + Words{"--json"}}) {
+    const Finished result = run(words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    for (const char* control : {"\033", "\007", "\xc2\x9b"})
+      EXPECT_EQ((result.out + result.err).find(control), std::string::npos)
+          << words[0] << ": " << result.out << result.err;
+  }
+  EXPECT_EQ(nlohmann::json::parse(read(evil + "/report.json"))["inputs"]["source"], evil + ".npy");
 }
 
 TEST_F(Streams, NamesThatBeginWithADash) {
