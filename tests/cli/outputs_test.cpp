@@ -26,6 +26,16 @@ class OutputRule : public Cli {
   Words fit_into(const std::string& out) const {
     return {"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out", out};
   }
+
+  /// A run that is stopped after `meanwhile`. Its first line on a terminal comes when everything
+  /// was looked at.
+  Finished finished(const Words& words, const std::function<void()>& meanwhile) const {
+    Process process(Words{binary()} + words + without_end, {{"TERM", "xterm"}}, true);
+    process.wait_for(" left");
+    meanwhile();
+    process.send(SIGINT);
+    return process.wait();
+  }
 };
 
 TEST_F(OutputRule, NoInputIsEverReplaced) {
@@ -77,15 +87,7 @@ TEST_F(OutputRule, AFolderKeepsWhatNoRunListed) {
   EXPECT_FALSE(exists(at("out/metric.npy"))) << "it was ours by then";
 }
 
-// The line that a terminal shows says that everything was looked at.
 TEST_F(OutputRule, WhatComesDuringTheRunStays) {
-  const auto finished = [&](const Words& words, const std::function<void()>& meanwhile) {
-    Process process(Words{binary()} + words + without_end, {{"TERM", "xterm"}}, true);
-    process.wait_for(" left");
-    meanwhile();
-    process.send(SIGINT);
-    return process.wait();
-  };
   const auto come = [&] {
     fs::create_directories(at("out"));
     write(at("out/labels.npy"), "mine");
@@ -108,6 +110,19 @@ TEST_F(OutputRule, WhatComesDuringTheRunStays) {
   EXPECT_NE(result.err.find("kept in " + at("model-1.npz")), std::string::npos) << result.err;
   EXPECT_EQ(read(at("model.npz")), "mine");
   EXPECT_EQ(run({"info", at("model-1.npz")}).code, 0);
+}
+
+TEST_F(OutputRule, TheReportComesLast) {
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  const std::string report = read(at("out/report.json"));
+  const Finished result = finished(small_adapt(), [&] {
+    fs::remove(at("out/mapped.npy"));
+    fs::create_directory(at("out/mapped.npy"));
+  });
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("of this run the folder has model.npz only"), std::string::npos)
+      << result.err;
+  EXPECT_EQ(read(at("out/report.json")), report) << "the new one would list what is not there";
 }
 
 TEST_F(OutputRule, AFolderTakesOneRunAtATime) {

@@ -109,7 +109,7 @@ TEST_F(Streams, NamesOfFilesAreEscaped) {
   adapt.back() = evil;
   for (const Words& words :
        {Words{"info", evil + ".npy"}, fit, fit + Words{"--overwrite", "--json"},
-        Words{"info", evil + ".npz"}, Words{"report", "--model", evil + ".npz"},
+        Words{"info", evil + ".npz"}, Words{"report", evil + ".npz"},
         Words{"map", "--model", evil + ".npz", "--out", evil + "-mapped.npy"},
         adapt + Words{"--report", evil + "-page.html"}, adapt + Words{"--json"}}) {
     const Finished result = run(words);
