@@ -222,7 +222,7 @@ void Job::write_page(const Report& report) const {
                                        literal(arguments.out))});
   }
   if (!arguments.run.quiet && !arguments.run.json)
-    tell("the page for a browser is {}\n", arguments.page);
+    tell("the page for a browser is {}\n", printable(arguments.page));
 }
 
 /// The files of this run.
@@ -298,7 +298,7 @@ int run(const AdaptCommand& arguments) {
   if (arguments.run.json) {
     tell("{}", json);
   } else if (!arguments.run.quiet) {
-    tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), arguments.out,
+    tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), printable(arguments.out),
          fmt::join(written, ", "));
   }
   if (!arguments.page.empty()) {

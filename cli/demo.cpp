@@ -13,6 +13,7 @@
 #include "outputs.h"
 #include "progress.h"
 #include "remblai/diagnosis.h"
+#include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/page.h"
 #include "remblai/sample.h"
@@ -179,7 +180,8 @@ int run(const DemoCommand& arguments) {
   } else if (!arguments.run.quiet) {
     tell("No method has seen a target label. lambda of plain transport is {} x the mean cost.\n",
          arguments.options.lambda);
-    if (!arguments.page.empty()) tell("\nThe page for a browser is {}\n", arguments.page);
+    if (!arguments.page.empty())
+      tell("\nThe page for a browser is {}\n", printable(arguments.page));
   }
   for (const DemoJob& job : jobs)
     for (const Entry& entry : job.entries)

@@ -45,9 +45,10 @@ bool goes_on(const FitCommand& arguments) {
 int run(const FitCommand& arguments) {
   const Stopwatch watch;
   const std::string& checkpoint = arguments.fit.checkpoint;
+  Output out{"--out", arguments.out, ".npz"};
   on_first_rank([&] {
-    require_outputs({{"--out", arguments.out, ".npz", goes_on(arguments)},
-                     {"--checkpoint", checkpoint, ".npz", arguments.fit.resume}},
+    out.ours = goes_on(arguments);
+    require_outputs({out, {"--checkpoint", checkpoint, ".npz", arguments.fit.resume}},
                     inputs_of(arguments.fit), arguments.overwrite);
   });
   const bool quiet = arguments.run.quiet;
@@ -73,7 +74,7 @@ int run(const FitCommand& arguments) {
                                   {.path = checkpoint, .resume = arguments.fit.resume});
   if (ranks()) model = gathered(std::move(model));
   on_first_rank([&] {
-    save(model, arguments.out);
+    write_output(out, arguments.overwrite, [&](const std::string& path) { save(model, path); });
     drop_checkpoint(checkpoint, model.status);
   });
 
@@ -85,7 +86,7 @@ int run(const FitCommand& arguments) {
   if (arguments.run.json) {
     tell("{}", to_json(model, report));
   } else if (!quiet) {
-    tell("{}\nwritten to {}\n", summary(model, report), arguments.out);
+    tell("{}\nwritten to {}\n", summary(model, report), printable(arguments.out));
   }
   return conclude(model.status);
 }

@@ -118,7 +118,7 @@ void describe_table(const std::string& path, const std::vector<io::Array>& colum
   const Index width = std::ssize(names);
   const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
   if (names.size() > most_names) names.resize(most_names);
-  tell("{}: a table with {} columns: {}{}\n", path, width, fmt::join(names, ", "),
+  tell("{}: a table with {} columns: {}{}\n", printable(path), width, fmt::join(names, ", "),
        width > std::ssize(names) ? ", ..." : "");
   const auto text = std::count_if(columns.begin(), columns.end(),
                                   [](const io::Array& column) { return column.type == "text"; });
@@ -133,7 +133,8 @@ void describe_data(const std::string& path) {
   }
   if (arrays.empty()) io::read_points(path);  // says why none of them can be taken
   const std::vector<io::Refused> refused = io::list_refused(path);
-  tell("{}: {} {} of numbers{}\n", path, arrays.size(), arrays.size() == 1 ? "array" : "arrays",
+  tell("{}: {} {} of numbers{}\n", printable(path), arrays.size(),
+       arrays.size() == 1 ? "array" : "arrays",
        refused.empty() ? "" : fmt::format(", {} that cannot be used", refused.size()));
   std::vector<std::string> failures;
   for (io::Array& array : arrays) {
@@ -166,7 +167,7 @@ void describe_model(const std::string& path) {
   const auto line = [](const char* what, const std::string& text) {
     tell("  {:<10}{}\n", what, text);
   };
-  tell("{}: a remblai model\n", path);
+  tell("{}: a remblai model\n", printable(path));
   line("metric",
        fmt::format("{}{}, {} x {}, of rank {} in the span of the data", name(model.options.metric),
                    model.options.metric == MetricChoice::learned
@@ -208,7 +209,8 @@ void describe_checkpoint(const std::string& path, const std::vector<io::Array>& 
   const nlohmann::json history = nlohmann::json::parse(text, nullptr, false);
   if (!history.is_array())
     throw Error({.problem = literal(path) + ": a checkpoint whose history is damaged"});
-  tell("{}: a checkpoint of remblai fit or adapt, which goes on from there with --resume\n", path);
+  tell("{}: a checkpoint of remblai fit or adapt, which goes on from there with --resume\n",
+       printable(path));
   tell("  {:<10}{}\n", "method", has("class_moved") ? "class-aware" : "paper");
   tell("  {:<10}{} made\n", "steps", history.size());
 }

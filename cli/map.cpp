@@ -13,6 +13,7 @@
 #include "files.h"
 #include "outputs.h"
 #include "progress.h"
+#include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
 #include "terminal.h"
@@ -52,7 +53,7 @@ int run(const MapCommand& arguments, const CLI::App& command) {
   line.reset();
   if (!arguments.quiet) {
     tell("{} points ({} coordinates) mapped into the {} domain, written to {}\n", mapped.rows(),
-         mapped.cols(), arguments.inverse ? "source" : "target", arguments.out);
+         mapped.cols(), arguments.inverse ? "source" : "target", printable(arguments.out));
   }
   return Exit::success;
 }

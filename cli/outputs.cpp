@@ -29,6 +29,7 @@ namespace {
 constexpr std::string_view aside_prefix = ".remblai-results-", aside_end = "XXXXXX";
 constexpr std::string_view half_written = ".remblai-tmp-";
 constexpr const char* record = "report.json";
+constexpr const char* came_meanwhile = "something came there while this run was at work";
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& path, const std::string& cause,
                          const char* remedy = "choose a place that can be written to") {
@@ -77,9 +78,25 @@ bool in_the_way(const fs::path& path) {
   return fs::exists(path, error) && !fs::is_character_file(path, error);
 }
 
+/// True for anything at all, a link that leads nowhere included: a move would replace it.
+bool stands(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+/// Moves a file to where nothing stands. False, with errno, when it cannot be, or something does.
+bool move_anew(const fs::path& from, const fs::path& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  if (!stands(to)) return rename(from.c_str(), to.c_str()) == 0;  // not every file system knows it
+  errno = EEXIST;
+  return false;
+}
+
 /// Folders beside results whose runs no longer hold them, and files that a killed process left half
-/// written: NAME.remblai-tmp-PROCESS-SERIAL, when there is no such process and they are not new.
-/// (The process may belong to another machine.)
+/// written: NAME.remblai-tmp-PROCESS-SERIAL, and with .XXXXXX what libzip makes beside it, when
+/// there is no such process and they are not new. (The process may belong to another machine.) Our
+/// own number is that of a process in a container before: this one has written nothing yet.
 void sweep(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -98,8 +115,9 @@ void sweep(const fs::path& folder) {
     const auto first = std::from_chars(name.data() + mark + half_written.size(), end, process);
     if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-' || process <= 0) continue;
     const auto second = std::from_chars(first.ptr + 1, end, serial);
-    if (second.ec != std::errc() || second.ptr != end) continue;
-    const bool dead = kill(process, 0) != 0 && errno == ESRCH;
+    const bool of_libzip = end - second.ptr == 7 && *second.ptr == '.';
+    if (second.ec != std::errc() || (second.ptr != end && !of_libzip)) continue;
+    const bool dead = process == getpid() || (kill(process, 0) != 0 && errno == ESRCH);
     const auto age = fs::file_time_type::clock::now() - entry.last_write_time(error);
     if (dead && !error && age > std::chrono::minutes(10)) fs::remove(entry.path(), error);
   }
@@ -164,10 +182,22 @@ void require_outputs(const std::vector<Output>& outputs, const Inputs& inputs, b
   }
 }
 
+void write_output(const Output& output, bool overwrite,
+                  const std::function<void(const std::string&)>& write) {
+  if (overwrite || output.ours || !in_the_way(output.path)) return write(output.path);
+  const fs::path place(output.path);
+  fs::path kept;
+  for (int i = 1; kept.empty() || stands(kept); ++i)
+    kept = folder_of(place) / fmt::format("{}-{}{}", place.stem().string(), i, output.extension);
+  write(kept.string());
+  refuse(output.flag, output.path, came_meanwhile,
+         literal("the result is kept in " + kept.string()).c_str());
+}
+
 OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> names,
                            const std::vector<std::string>& wanted, const Inputs& inputs,
                            bool overwrite)
-    : path_(path), names_(std::move(names)), inputs_(inputs) {
+    : path_(path), overwrite_(overwrite), names_(std::move(names)), inputs_(inputs) {
   const std::string flag = "--out";
   std::error_code error;
   for (const std::string& name : listed_in(fs::path(path) / record))
@@ -179,13 +209,23 @@ OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> nam
   for (const std::string& name : wanted) {
     const fs::path place = fs::path(path) / name;
     refuse_input(flag, place, inputs);
-    if (!overwrite && !has(own_, name) && in_the_way(place)) refuse_taken(flag, place);
+    if (!replaces(name) && stands(place)) refuse_taken(flag, place);
   }
+}
+
+bool OutputFolder::replaces(const std::string& name) const {
+  return overwrite_ || has(own_, name);
 }
 
 void OutputFolder::open() {
   std::error_code error;
   made_ = !fs::exists(path_, error);
+  if (!made_) {
+    folder_lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_lock_ >= 0 && flock(folder_lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      refuse("--out", path_, "another run is going to write there",
+             "wait for its end, or choose another place");
+  }
   if (made_ && fs::is_symlink(fs::symlink_status(path_, error)))
     refuse("--out", path_, "it is a link that leads nowhere");
   fs::path parent = fs::absolute(path_, error);
@@ -216,6 +256,7 @@ void OutputFolder::open() {
 OutputFolder::~OutputFolder() {
   discard();
   if (lock_ >= 0) close(lock_);
+  if (folder_lock_ >= 0) close(folder_lock_);
 }
 
 void OutputFolder::discard() noexcept {
@@ -271,20 +312,23 @@ void OutputFolder::publish() {
     }
     fs::create_directory(path_, error);  // somebody made it meanwhile, unless this fails too
   }
-  // The report comes first: with it all the others are known as ours, however far this comes.
+  // The report comes last: where a new one stands, all of its files are there.
   std::vector<std::string> files = written(), moved;
   std::stable_partition(files.begin(), files.end(),
-                        [](const std::string& name) { return name == record; });
+                        [](const std::string& name) { return name != record; });
+  const auto stop = [&](const std::string& name, const std::string& cause) {
+    const std::string here =
+        moved.empty() ? std::string("nothing in the folder was changed")
+                      : fmt::format("of this run the folder has {} only", fmt::join(moved, ", "));
+    refuse("--out", (fs::path(path_) / name).string(), cause,
+           literal(fmt::format("{}; the rest is kept in {}", here, keep_aside())).c_str());
+  };
+  for (const std::string& name : files)
+    if (!replaces(name) && stands(fs::path(path_) / name)) stop(name, came_meanwhile);
   for (const std::string& name : files) {
-    const fs::path place = fs::path(path_) / name;
-    fs::rename(fs::path(aside_) / name, place, error);
-    if (error) {
-      const std::string here =
-          moved.empty() ? std::string("nothing in the folder was changed")
-                        : fmt::format("of this run the folder has {} only", fmt::join(moved, ", "));
-      refuse("--out", place.string(), error.message(),
-             literal(fmt::format("{}; the rest is kept in {}", here, keep_aside())).c_str());
-    }
+    const fs::path from = fs::path(aside_) / name, place = fs::path(path_) / name;
+    if (replaces(name) ? rename(from.c_str(), place.c_str()) != 0 : !move_anew(from, place))
+      stop(name, errno == EEXIST ? came_meanwhile : std::strerror(errno));
     moved.push_back(name);
   }
   for (const std::string& name : own_) {

@@ -2,6 +2,7 @@
 // replaced unless the user says so, and results appear together or not at all.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct Output {
 void require_outputs(const std::vector<Output>& outputs, const Inputs& inputs, bool overwrite,
                      const std::string& folder = "");
 
+/// Writes, by `write`, what require_outputs has found a place for. What came there in the meantime
+/// is replaced by the same rule as before: else the result gets a name beside it, which the Error
+/// has that is thrown then.
+void write_output(const Output& output, bool overwrite,
+                  const std::function<void(const std::string&)>& write);
+
 /// A folder of results. Files are written aside. A folder that was not there appears with all of
 /// them in one move; into one that was there they are moved one after the other. If they never are,
 /// whatever was made for them goes away again. report.json in the folder lists what is ours.
@@ -38,7 +45,8 @@ class OutputFolder {
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  /// Makes room for the results. Throws Error when the folder cannot be written to.
+  /// Makes room for the results, and keeps other runs from a folder that is there. Throws Error
+  /// when it cannot be written to, and when another run has it.
   void open();
 
   /// Where to write the result called `name`.
@@ -50,19 +58,22 @@ class OutputFolder {
   /// Files of an earlier run that stay ours, because this one reads them.
   std::vector<std::string> kept() const;
 
-  /// Moves everything that was written into place and removes what an earlier run listed under the
-  /// other names, but no input. Throws Error that says which files are new when it cannot move
-  /// them all.
+  /// Moves everything that was written into place, report.json last, and removes what an earlier
+  /// run listed under the other names, but no input. What came into the folder since it was looked
+  /// at is not replaced, unless `overwrite`. Throws Error that says which files are new, and where
+  /// the others are kept, when it cannot move them all.
   void publish();
 
  private:
   void discard() noexcept;
   std::string keep_aside();
+  bool replaces(const std::string& name) const;
 
   std::string path_;
+  bool overwrite_;
   bool made_ = false;                 // the folder was not there
   std::string aside_;                 // on the same file system, so that moving is renaming
-  int lock_ = -1;                     // on it, while this run lives
+  int lock_ = -1, folder_lock_ = -1;  // on it, and on the folder, while this run lives
   std::vector<std::string> created_;  // folders made, outermost first
   std::vector<std::string> names_, own_;
   Inputs inputs_;

@@ -54,7 +54,7 @@ int run(const PredictCommand& arguments, const CLI::App& command) {
   io::write_npy(arguments.out, labels);
   line.reset();
   if (!arguments.quiet) {
-    tell("{} points labelled, written to {}\n", labels.size(), arguments.out);
+    tell("{} points labelled, written to {}\n", labels.size(), printable(arguments.out));
   }
   return Exit::success;
 }

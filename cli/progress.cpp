@@ -36,17 +36,21 @@ constexpr std::string_view announcement =
     "\nstopping: results are being written; Ctrl-C again aborts and loses them\n";
 
 volatile std::sig_atomic_t interrupt_signal = 0;  // the first one caught
+volatile std::sig_atomic_t asked_to_end = 0;      // by a SIGINT or SIGTERM
 volatile std::sig_atomic_t announce_interrupt = 0;
 constexpr std::array<int, 3> caught_signals{SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, 3> previous_actions;
 
-/// Only calls that a signal handler may make.
+/// Only calls that a signal handler may make. Shells, the kernel and systemd each send a SIGHUP of
+/// their own when a terminal goes, so that none of them ends what another has stopped.
 void handle(int signal) {
-  if (interrupt_signal != 0) {
+  if (signal != SIGHUP && asked_to_end != 0) {
     std::signal(signal, SIG_DFL);
     raise(signal);  // delivered when this returns
     return;
   }
+  if (signal != SIGHUP) asked_to_end = 1;
+  if (interrupt_signal != 0) return;
   interrupt_signal = signal;
   if (announce_interrupt != 0) {
     const int kept = errno;
@@ -74,6 +78,7 @@ std::size_t terminal_width() {
 
 Interrupt::Interrupt(bool announce) {
   interrupt_signal = 0;
+  asked_to_end = 0;
   announce_interrupt = announce && isatty(STDERR_FILENO);
   struct sigaction action {};
   action.sa_handler = handle;
@@ -279,8 +284,11 @@ void require_reachable(const Problem& problem, const Options& options, bool quie
 }
 
 void drop_checkpoint(const std::string& path, const Status& status) {
-  std::error_code ignored;
-  if (!path.empty() && status.outcome != Outcome::stopped) std::filesystem::remove(path, ignored);
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (path.empty() || status.outcome == Outcome::stopped) return;
+  const fs::path file = fs::canonical(path, error);
+  if (!error && fs::is_regular_file(file, error)) fs::remove(file, error);
 }
 
 int conclude(const Status& status, const std::string& missing) {

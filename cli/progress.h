@@ -22,8 +22,9 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// While one lives, the first Ctrl-C, SIGTERM or SIGHUP only sets a flag; the second ends the
-/// program at once. A SIGHUP that is ignored, as nohup does, stays so.
+/// While one lives, the first Ctrl-C, SIGTERM or SIGHUP only sets a flag. A second Ctrl-C or
+/// SIGTERM ends the program at once; a SIGHUP never does. One that is ignored, as nohup does, stays
+/// so.
 class Interrupt {
  public:
   /// With `announce` the first one is answered on standard error, if that is a terminal: results
@@ -133,7 +134,8 @@ void warn_of(const Problem& problem, bool quiet);
 /// it will take days, and what would make it faster.
 void require_reachable(const Problem& problem, const Options& options, bool quiet);
 
-/// The fit is saved: its checkpoint goes away, unless it was stopped and can go on from there.
+/// The fit is saved: its checkpoint goes away, unless it was stopped and can go on from there. A
+/// link to it stays, as it does when the checkpoint is written.
 void drop_checkpoint(const std::string& path, const Status& status);
 
 /// The exit code for how a fit ended; says on standard error why it did not converge, or that it

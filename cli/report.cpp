@@ -85,7 +85,7 @@ int run(const ReportCommand& arguments, const CLI::App& command) {
   line.emplace(arguments.quiet, watch, "writing the page");
   io::write_text(out, to_html(model, report, page));
   line.reset();
-  if (!arguments.quiet) tell("the page for a browser is {}\n", out);
+  if (!arguments.quiet) tell("the page for a browser is {}\n", printable(out));
   return Exit::success;
 }
 

@@ -147,7 +147,8 @@ void write_results(const std::string& folder, const Experiment& experiment, cons
 
 /// Makes the folder of the results, and leaves none behind when the page, which may go into it, is
 /// refused.
-void make_folder(const std::string& folder, const std::string& page, bool overwrite) {
+void make_folder(const std::string& folder, const std::string& page, const Inputs& inputs,
+                 bool overwrite) {
   std::vector<fs::path> made;  // innermost first
   std::error_code error;
   for (fs::path path = fs::absolute(folder, error); !error && !fs::exists(path, error);
@@ -157,7 +158,7 @@ void make_folder(const std::string& folder, const std::string& page, bool overwr
   if (error) throw Error({.field = "--out", .value = folder + ":", .problem = error.message()});
   if (page.empty()) return;
   try {
-    require_outputs({{"--report", page, ".html"}}, {}, overwrite);
+    require_outputs({{"--report", page, ".html"}}, inputs, overwrite);
   } catch (const Error&) {
     for (const fs::path& path : made) fs::remove(path, error);
     throw;
@@ -186,15 +187,19 @@ int run(ReproduceCommand arguments) {
   std::optional<PhaseLine> reading(std::in_place, arguments.quiet, watch, "reading");
   const Experiment experiment = load(arguments);
   reading.reset();
-  const bool journalled = fs::exists(folder + "/journal.jsonl");
-  make_folder(folder, arguments.page, arguments.overwrite || (journalled && arguments.resume));
-  // The journal lists the others as ours.
-  std::vector<Output> outputs;
+  Inputs inputs;
+  for (const std::string& file : experiment.files) inputs.emplace_back("data", file);
+  const std::string journal_file = folder + "/journal.jsonl";
+  const bool journalled = Journal::is_at(journal_file);
+  make_folder(folder, arguments.page, inputs,
+              arguments.overwrite || (journalled && arguments.resume));
+  // The journal knows what is its own, and lists the others as ours.
+  std::vector<Output> outputs{{"--out", journal_file, ".jsonl", true}};
   for (const char* name : {"/table.md", "/runs.csv", "/runs.json", "/times.csv"})
     outputs.push_back({"--out", folder + name, fs::path(name).extension().string()});
-  require_outputs(outputs, {}, arguments.overwrite || journalled);
+  require_outputs(outputs, inputs, arguments.overwrite || journalled);
   const Json about = settings_json(arguments);
-  Journal journal(folder + "/journal.jsonl", about, arguments.resume);
+  Journal journal(journal_file, about, arguments.resume, arguments.overwrite);
   const Interrupt interrupt(false);
   const auto known = [&](const Task& task) { return journal.find(task) != nullptr; };
   const auto before = std::count_if(experiment.tasks.begin(), experiment.tasks.end(), known);
@@ -212,7 +217,7 @@ int run(ReproduceCommand arguments) {
       tell(stderr,
            "\nstopped: {} of {} draws are done and kept in {}; the same command with "
            "--resume goes on\n",
-           done, experiment.tasks.size(), folder);
+           done, experiment.tasks.size(), printable(folder));
       return Exit::interrupted;
     }
   }
@@ -220,11 +225,12 @@ int run(ReproduceCommand arguments) {
   write_results(folder, experiment, table, journal, about);
   tell("{}", screen(table, colours(stdout)));
   if (!arguments.quiet)
-    tell("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n", folder);
+    tell("\nWritten to {}: table.md, runs.csv, runs.json, times.csv, journal.jsonl\n",
+         printable(folder));
   if (!arguments.page.empty())
     io::write_text(arguments.page, page(experiment, settings, table, journal));
   if (!arguments.quiet && !arguments.page.empty())
-    tell("The page for a browser is {}\n", arguments.page);
+    tell("The page for a browser is {}\n", printable(arguments.page));
   if (table.chosen_not_converged == 0) return Exit::success;
   tell(stderr, "warning: {} of the fits chosen for the table did not converge; see runs.csv\n",
        table.chosen_not_converged);

@@ -20,6 +20,7 @@ void prepare_descriptors() {
       const int opened = open("/dev/null", mode);
   }
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void tell_text(std::FILE* stream, std::string_view text) {

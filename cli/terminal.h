@@ -11,7 +11,8 @@ namespace remblai::cli {
 
 /// Opens the standard descriptors that are closed, so that no file of ours takes their place and
 /// gets what is printed. What is printed to a closed standard output counts as lost. A pipe whose
-/// reader has gone is an error of writing, and no longer the end of the program.
+/// reader has gone, and a file beyond the limit of the shell, are errors of writing, and no longer
+/// the end of the program.
 void prepare_descriptors();
 
 /// Writes text; never throws. A stream that takes it no more remembers that.

@@ -34,7 +34,7 @@ std::string flag_of(std::string_view name) {
 
 std::string words_of(const std::exception& error) {
   const auto* refused = dynamic_cast<const Error*>(&error);
-  return refused ? refused->message().text(flag_of) : error.what();
+  return refused ? refused->message().text(flag_of) : printable(error.what());
 }
 
 std::string suggestion(std::string_view text, const std::vector<std::string>& candidates) {

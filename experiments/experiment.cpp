@@ -68,6 +68,7 @@ Experiment mnist_experiment(const std::string& data, const MnistSelection& selec
         experiment.tasks.push_back({fmt::format("{} absent", absent), name, seed, ""});
       }
   const auto digits = std::make_shared<const Mnist>(read_mnist(data + "/mnist"));
+  experiment.files = digits->files;
   experiment.draw = [digits, shifts](const Task& task) {
     const Shift& shift = shifts.at(task.name);
     if (shift.absent) return draw_mnist_without(*digits, shift.skew, shift.digit, task.seed);
@@ -92,12 +93,13 @@ Experiment office_caltech_experiment(const std::string& data,
                    .problem = fmt::format("there is no '{}'", literal(task)),
                    .remedy = fmt::format("the tasks are {}", fmt::join(all, ", "))});
   Experiment experiment;
-  experiment.title = fmt::format("Office-Caltech, {}", selection.features);
+  experiment.title = fmt::format("Office-Caltech, {}", printable(selection.features));
   experiment.row_heading = "task";
   const auto photos = std::make_shared<const OfficeCaltech>(
       read_office_caltech(selection.features.find('/') == std::string::npos
                               ? data + "/office-caltech/" + selection.features
                               : selection.features));
+  experiment.files = photos->files;
   for (const std::string& task : all) {
     const auto& wanted = selection.tasks;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), task) == wanted.end()) continue;

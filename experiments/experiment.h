@@ -25,6 +25,7 @@ struct Experiment {
   std::string row_heading;           ///< what a row is
   std::vector<Task> tasks;           ///< in the order of the table
   std::vector<std::string> missing;  ///< sentences on tasks that cannot run
+  std::vector<std::string> files;    ///< that were read
   std::function<Split(const Task&)> draw;
   /// The paper's accuracy in percent for a row (or "average") and a method.
   std::function<std::optional<double>(const std::string&, const std::string&)> published;

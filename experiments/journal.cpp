@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -22,6 +23,12 @@ namespace {
 
 double from(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+// Every run has these settings.
+bool are_settings(const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  return json.is_object() && json.contains("version") && json.contains("methods");
 }
 
 // Nothing when it cannot be read to its end; errno says why.
@@ -72,7 +79,14 @@ Trial run_from(const Json& json) {
   return run;
 }
 
-Journal::Journal(const std::string& path, const Json& settings, bool resume) : path_(path) {
+bool Journal::is_at(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  return std::getline(file, line) && !file.eof() && are_settings(line);
+}
+
+Journal::Journal(const std::string& path, const Json& settings, bool resume, bool overwrite)
+    : path_(path) {
   file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) fail(std::strerror(errno));
   try {
@@ -89,6 +103,10 @@ Journal::Journal(const std::string& path, const Json& settings, bool resume) : p
     const bool begun = std::count(text.begin(), text.end(), '\n') > 1;
     if (begun && !resume)
       fail("a run is there already; give --resume to go on with it, or another --out");
+    const bool ours = cut == std::string::npos ? settings.dump().starts_with(text)
+                                               : begun || are_settings(text.substr(0, cut));
+    if (!ours && !overwrite)
+      fail("that is no journal of a run; give another --out, or --overwrite to replace it");
     if (begun)
       read(text.substr(0, static_cast<std::size_t>(size_)), settings);
     else

@@ -21,11 +21,15 @@ class Journal {
   /// Opens `path` for this process alone. `settings` is what the result of a task depends on: it is
   /// the first line. A journal with finished tasks is read with `resume` (a last line that was cut
   /// short is dropped) and refused without. Throws Error when it was made with other settings,
-  /// naming the first that differs, when it is damaged, and when another process writes to it.
-  Journal(const std::string& path, const Json& settings, bool resume);
+  /// naming the first that differs, when it is damaged, and when another process writes to it. What
+  /// is there and is no journal is replaced only with `overwrite`.
+  Journal(const std::string& path, const Json& settings, bool resume, bool overwrite = false);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
+
+  /// Whether a journal is there: its first line is whole, and has the settings of a run.
+  static bool is_at(const std::string& path);
 
   /// The runs of a finished task; null when it is not there. Throws Error when it was finished with
   /// other data.

@@ -26,11 +26,14 @@ std::string file(const std::string& folder, const std::string& name) {
                .remedy = "put the four MNIST files there"});
 }
 
-Domain read(const std::string& folder, const std::string& part) {
+Domain read(const std::string& folder, const std::string& part, std::vector<std::string>& files) {
+  const std::string images = file(folder, part + "-images-idx3-ubyte");
+  const std::string labels = file(folder, part + "-labels-idx1-ubyte");
   Domain domain;
-  domain.points = io::read_points(file(folder, part + "-images-idx3-ubyte")) / 255;
-  domain.labels = io::read_labels(file(folder, part + "-labels-idx1-ubyte"));
+  domain.points = io::read_points(images) / 255;
+  domain.labels = io::read_labels(labels);
   domain.validate("MNIST " + part);
+  files.insert(files.end(), {images, labels});
   return domain;
 }
 
@@ -65,7 +68,10 @@ Split draw_counts(const Mnist& data, const std::vector<Index>& counts, Draw& dra
 }  // namespace
 
 Mnist read_mnist(const std::string& folder) {
-  return {read(folder, "t10k"), read(folder, "train")};
+  Mnist data;
+  data.source = read(folder, "t10k", data.files);
+  data.target = read(folder, "train", data.files);
+  return data;
 }
 
 Split draw_mnist(const Mnist& data, int skew, int digit, int seed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "split.h"
 
@@ -11,6 +12,7 @@ namespace remblai::experiments {
 struct Mnist {
   Domain source;  ///< the 10,000 digits
   Domain target;  ///< the 60,000 digits
+  std::vector<std::string> files = {};
 };
 
 /// Throws Error naming the first file that is missing.

@@ -66,10 +66,12 @@ OfficeCaltech read_office_caltech(const std::string& folder) {
       throw Error({.value = mat + ":",
                    .problem = fmt::format("and {}.npz is there too", name),
                    .remedy = "remove one of them"});
-    if (has_mat || has_npz)
-      data.domains[letter(name)] = read(has_mat ? mat : npz);
-    else
+    if (!has_mat && !has_npz) {
       data.missing[letter(name)] = mat + " (or .npz)";
+      continue;
+    }
+    data.files.push_back(has_mat ? mat : npz);
+    data.domains[letter(name)] = read(data.files.back());
   }
   const auto classes = [](const Domain& domain) {
     return std::set<std::int64_t>(domain.labels.begin(), domain.labels.end());

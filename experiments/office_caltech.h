@@ -18,6 +18,7 @@ inline constexpr std::array<std::string_view, 4> office_domains{"amazon", "calte
 struct OfficeCaltech {
   std::map<char, Domain> domains;       ///< by letter: A, C, D, W
   std::map<char, std::string> missing;  ///< the file that was looked for
+  std::vector<std::string> files = {};  ///< that were read
 };
 
 /// DOMAIN.mat or DOMAIN.npz for each domain, points and labels in one file. Throws Error when the

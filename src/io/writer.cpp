@@ -98,7 +98,11 @@ void write_all(int file, std::string_view bytes, const std::string& path) {
 
 /// A device takes the bytes as they come; a name cannot be given to it.
 void write_device(const std::string& path, const std::function<void(const std::string&)>& write) {
-  const Temporary temporary((fs::temp_directory_path() / "remblai").string(), path);
+  std::error_code code;
+  const fs::path folder = fs::temp_directory_path(code);
+  if (code)
+    cannot_write(path, "TMPDIR names no folder, from which a device gets its bytes", code.value());
+  const Temporary temporary((folder / "remblai").string(), path);
   write(temporary.name());
   const Descriptor from(::open(temporary.name().c_str(), O_RDONLY | O_CLOEXEC));
   Descriptor to(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));

@@ -119,7 +119,8 @@ std::string to_json(const Model& model, const Report& report) {
   json["history"] = history_json(model.history);
   json["options"] = options_json(model.options);
   json["version"] = version();
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  constexpr bool ascii = true;  // names of files may have what a terminal must not see
+  return json.dump(2, ' ', ascii, Json::error_handler_t::replace) + "\n";
 }
 
 std::string summary(const Model& model, const Report& report) {

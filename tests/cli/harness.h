@@ -82,6 +82,10 @@ class Cli : public testing::Test {
   /// The flags of adapt for them, into the folder `out`.
   Words small_adapt() const;
 
+  /// What a fit takes that goes on until it is stopped.
+  const Words without_end{"--method",          "paper", "--steps", "100000",
+                          "--outer-tolerance", "0",     "--inner", "tight"};
+
   std::string folder_;
 };
 

@@ -1,9 +1,11 @@
 // What outputs may replace: never an input, and nothing that is not ours without being told to.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "harness.h"
 #include "remblai/io.h"
@@ -23,6 +25,16 @@ class OutputRule : public Cli {
 
   Words fit_into(const std::string& out) const {
     return {"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out", out};
+  }
+
+  /// A run that is stopped after `meanwhile`. Its first line on a terminal comes when everything
+  /// was looked at.
+  Finished finished(const Words& words, const std::function<void()>& meanwhile) const {
+    Process process(Words{binary()} + words + without_end, {{"TERM", "xterm"}}, true);
+    process.wait_for(" left");
+    meanwhile();
+    process.send(SIGINT);
+    return process.wait();
   }
 };
 
@@ -75,6 +87,68 @@ TEST_F(OutputRule, AFolderKeepsWhatNoRunListed) {
   EXPECT_FALSE(exists(at("out/metric.npy"))) << "it was ours by then";
 }
 
+TEST_F(OutputRule, WhatComesDuringTheRunStays) {
+  const auto come = [&] {
+    fs::create_directories(at("out"));
+    write(at("out/labels.npy"), "mine");
+  };
+  for (const bool there : {false, true}) {
+    if (there) fs::create_directory(at("out"));
+    const Finished result = finished(small_adapt(), come);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_NE(result.err.find("labels.npy: something came there"), std::string::npos) << result.err;
+    const std::string kept = (there ? at("out") : folder_) + "/remblai-results-";
+    EXPECT_NE(result.err.find("kept in " + kept), std::string::npos) << result.err;
+    EXPECT_EQ(shell("ls " + kept + "*/model.npz").code, 0);
+    EXPECT_EQ(read(at("out/labels.npy")), "mine");
+    EXPECT_FALSE(exists(at("out/model.npz")));
+    fs::remove_all(at("out"));
+  }
+  const Finished result =
+      finished(fit_into(at("model.npz")), [&] { write(at("model.npz"), "mine"); });
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("kept in " + at("model-1.npz")), std::string::npos) << result.err;
+  EXPECT_EQ(read(at("model.npz")), "mine");
+  EXPECT_EQ(run({"info", at("model-1.npz")}).code, 0);
+}
+
+TEST_F(OutputRule, TheReportComesLast) {
+  ASSERT_EQ(run(small_adapt()).code, 0);
+  const std::string report = read(at("out/report.json"));
+  const Finished result = finished(small_adapt(), [&] {
+    fs::remove(at("out/mapped.npy"));
+    fs::create_directory(at("out/mapped.npy"));
+  });
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("of this run the folder has model.npz only"), std::string::npos)
+      << result.err;
+  EXPECT_EQ(read(at("out/report.json")), report) << "the new one would list what is not there";
+}
+
+TEST_F(OutputRule, AFolderTakesOneRunAtATime) {
+  fs::create_directory(at("out"));
+  const int other = open(at("out").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  expect_refused(small_adapt(), {"--out", "another run is going to write there"});
+  EXPECT_EQ(names_in(at("out")), Words{});
+  close(other);
+  EXPECT_EQ(run(small_adapt()).code, 0);
+}
+
+TEST_F(OutputRule, ALinkThatLeadsNowhereIsNotReplaced) {
+  fs::create_directory(at("out"));
+  fs::create_symlink("/nonexistent/x", at("out/labels.npy"));
+  expect_refused(small_adapt(), {"--out", "labels.npy", "--overwrite"});
+  EXPECT_TRUE(fs::is_symlink(at("out/labels.npy")));
+}
+
+TEST_F(OutputRule, ACheckpointBehindALinkIsRemovedAndTheLinkStays) {
+  fs::create_symlink("state.npz", at("link.npz"));
+  EXPECT_EQ(run(fit_into(at("model.npz")) + Words{"--checkpoint", at("link.npz")}).code, 0);
+  EXPECT_TRUE(fs::is_symlink(at("link.npz")));
+  EXPECT_FALSE(exists(at("state.npz")));
+}
+
 TEST_F(OutputRule, AFolderOfInputsIsSafe) {
   fs::create_directory(at("out"));
   fs::rename(at("source.npy"), at("out/mapped.npy"));
@@ -101,6 +175,7 @@ TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   for (const std::string& name : {std::string("model.npz.remblai-tmp-999999999-0"),
                                   "model.npz.remblai-tmp-" + std::to_string(getpid()) + "-0",
+                                  std::string("model.npz.remblai-tmp-999999999-0.alll39"),
                                   std::string("notes.tmp-2024-05")}) {
     write(at(name), "half");
     fs::last_write_time(at(name), old);
@@ -112,8 +187,37 @@ TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
   EXPECT_TRUE(exists(at(".remblai-results-Live01")));
   EXPECT_TRUE(exists(at(".remblai-mine")));
   EXPECT_FALSE(exists(at("model.npz.remblai-tmp-999999999-0")));
+  EXPECT_FALSE(exists(at("model.npz.remblai-tmp-999999999-0.alll39")));
   EXPECT_TRUE(exists(at("model.npz.remblai-tmp-" + std::to_string(getpid()) + "-0")));
   EXPECT_TRUE(exists(at("notes.tmp-2024-05")));
+}
+
+TEST_F(OutputRule, ADeviceWithoutATemporaryFolderIsNamed) {
+  fs::create_symlink("/dev/null", at("null.npz"));
+  const Finished result = run(fit_into(at("null.npz")), {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("cannot write '" + at("null.npz") + "': TMPDIR names no folder"),
+            std::string::npos)
+      << result.err;
+}
+
+TEST_F(OutputRule, ADeadRunOfTheSameNumberIsSwept) {
+  // As in a container, where the numbers begin anew.
+  std::string command =
+      "touch -d '1 hour ago' " + at("model.npz.remblai-tmp-$$-0") + "; exec " + binary();
+  for (const std::string& word : fit_into(at("model.npz"))) command += " " + word;
+  ASSERT_EQ(shell(command).code, 0);
+  EXPECT_EQ(shell("ls " + folder_ + "/*.remblai-tmp-*").out, "");
+}
+
+TEST_F(OutputRule, AFileBeyondTheLimitIsAnErrorAndLeavesNothing) {
+  std::string command = "ulimit -f 2; exec " + binary();
+  for (const std::string& word : fit_into(at("model.npz"))) command += " " + word;
+  const Finished result = shell(command);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("File too large"), std::string::npos) << result.err;
+  EXPECT_FALSE(exists(at("model.npz")));
+  EXPECT_EQ(shell("ls " + folder_ + "/*.remblai-tmp-*").out, "");
 }
 
 }  // namespace

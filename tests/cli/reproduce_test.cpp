@@ -98,6 +98,30 @@ TEST_F(Reproduce, MoreSeedsOnlyRunTheNewOnes) {
   EXPECT_EQ(read(at("out/journal.jsonl")).substr(0, before.size()), before);
 }
 
+TEST_F(Reproduce, NothingOfTheUsersIsReplaced) {
+  const std::string files[] = {"journal.jsonl", "table.md", "runs.csv"};
+  std::filesystem::create_directory(at("out"));
+  for (const std::string& name : files) write(at("out/" + name), "my " + name + "\n");
+  expect_refused(words("out"), {"table.md", "something is there already"});
+  std::filesystem::remove(at("out/table.md"));
+  std::filesystem::remove(at("out/runs.csv"));
+  expect_refused(words("out"), {"journal.jsonl", "no journal of a run", "--overwrite"});
+  EXPECT_EQ(read(at("out/journal.jsonl")), "my journal.jsonl\n");
+  ASSERT_EQ(run(words("out", "1") + Words{"--overwrite"}).code, 0);
+  EXPECT_EQ(lines("out"), 5);
+
+  // Not even a link with --overwrite does harm to the data.
+  const std::string data = std::filesystem::directory_iterator(at("data/mnist"))->path();
+  const std::string before = read(data);
+  for (const std::string& name : files) {
+    std::filesystem::create_directory(at("linked"));
+    std::filesystem::create_symlink(data, at("linked/" + name));
+    expect_refused(words("linked") + Words{"--overwrite"}, {name, "that is the file of --data"});
+    std::filesystem::remove_all(at("linked"));
+  }
+  EXPECT_EQ(read(data), before);
+}
+
 TEST_F(Reproduce, MistakesAreNamed) {
   const Words start{"reproduce", "mnist", "--data", at("data"), "--out", at("out")};
   expect_refused({"reproduce", "minst", "--data", at("data")},

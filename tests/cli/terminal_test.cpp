@@ -1,6 +1,8 @@
 // Standard streams that are closed, full or gone, and text from files on a terminal.
 #include <signal.h>
 
+#include <filesystem>
+
 #include "harness.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
@@ -45,15 +47,26 @@ TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
 }
 
 TEST_F(Streams, AHangUpWritesWhatIsThere) {
-  const Words without_end{"--steps", "100000", "--outer-tolerance", "0", "--inner", "tight"};
-  Process process(Words{binary()} + small_adapt() + without_end + Words{"--method", "paper"},
-                  {{"TERM", "xterm"}}, true);
+  Process process(Words{binary()} + small_adapt() + without_end, {{"TERM", "xterm"}}, true);
   process.wait_for(" left");
   process.send(SIGHUP);
+  process.wait_for("stopping: ");
+  process.send(SIGHUP);  // the shell sends one, and the kernel another
   const Finished result = process.wait();
   EXPECT_EQ(result.code, 130) << result.err;
   EXPECT_NE(result.err.find("the end of its terminal"), std::string::npos) << result.err;
   EXPECT_TRUE(exists(at("out/model.npz")));
+}
+
+TEST_F(Streams, SystemdSendsTwoSignalsAndLosesNothing) {
+  for (const auto& [first, second] : {std::pair(SIGTERM, SIGHUP), std::pair(SIGHUP, SIGTERM)}) {
+    Process process(Words{binary()} + small_adapt() + without_end, {{"TERM", "xterm"}}, true);
+    process.wait_for(" left");
+    process.send(first);
+    process.wait_for("stopping: ");
+    process.send(second);
+    EXPECT_EQ(process.wait().code, 130) << first << " first";
+  }
 }
 
 TEST_F(Streams, ADumbTerminalGetsNoLivingLines) {
@@ -85,6 +98,27 @@ TEST_F(Streams, TextFromFilesIsEscaped) {
     EXPECT_EQ((result.out + result.err).find('\033'), std::string::npos)
         << result.out << result.err;
   }
+}
+
+TEST_F(Streams, NamesOfFilesAreEscaped) {
+  const std::string evil = at("e\033[2Jx\007\xc2\x9b");
+  std::filesystem::rename(at("source.npy"), evil + ".npy");
+  Words fit{"fit", "--source", evil + ".npy", "--target", at("target.npy"), "--out", evil + ".npz"};
+  Words adapt = small_adapt();
+  adapt[2] = evil + ".npy";
+  adapt.back() = evil;
+  for (const Words& words :
+       {Words{"info", evil + ".npy"}, fit, fit + Words{"--overwrite", "--json"},
+        Words{"info", evil + ".npz"}, Words{"report", evil + ".npz"},
+        Words{"map", "--model", evil + ".npz", "--out", evil + "-mapped.npy"},
+        adapt + Words{"--report", evil + "-page.html"}, adapt + Words{"--json"}}) {
+    const Finished result = run(words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    for (const char* control : {"\033", "\007", "\xc2\x9b"})
+      EXPECT_EQ((result.out + result.err).find(control), std::string::npos)
+          << words[0] << ": " << result.out << result.err;
+  }
+  EXPECT_EQ(nlohmann::json::parse(read(evil + "/report.json"))["inputs"]["source"], evil + ".npy");
 }
 
 TEST_F(Streams, NamesThatBeginWithADash) {

@@ -106,6 +106,22 @@ TEST_F(JournalTest, IsNeverOverwrittenOrMixed) {
   EXPECT_TRUE(test::contains(refusal(settings_, true), "another run is writing to it"));
 }
 
+TEST_F(JournalTest, WhatIsNoJournalIsLeftAlone) {
+  const std::string shorter = settings_.dump().substr(0, 9);
+  for (const std::string& text :
+       {std::string("my only diary"), std::string("my only diary\n"), std::string("\n"),
+        std::string("{\"version\": 1}\n"), shorter + "\n", shorter + "x"}) {
+    write(text);
+    EXPECT_FALSE(Journal::is_at(path_)) << text;
+    for (const bool resume : {false, true})
+      EXPECT_TRUE(test::contains(refusal(settings_, resume), "no journal of a run")) << text;
+    EXPECT_EQ(content(), text);
+    { Journal replaced(path_, settings_, false, true); }
+    EXPECT_EQ(content(), settings_.dump() + "\n");
+    EXPECT_TRUE(Journal::is_at(path_));
+  }
+}
+
 TEST_F(JournalTest, DamageIsNamed) {
   const std::string foreign = settings_.dump() + "\n{\"task\": 3}\nno end";
   write(foreign);
