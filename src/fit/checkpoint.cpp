@@ -168,7 +168,7 @@ std::optional<RunState> CheckpointFile::load() {
     refuse("it belongs to other data or other options", "give the same, or name another file");
   RunState state;
   try {
-    state.history = history_from(Json::parse(text("history")));
+    state.history = history_from(parsed(text("history")));
   } catch (const std::exception&) {
     refuse("its history is damaged", "remove it, or name another file");
   }

@@ -271,7 +271,7 @@ Model read_model(const Arrays& arrays) {
   std::string text;
   for (const double byte : bytes.reshaped())
     text += static_cast<char>(static_cast<unsigned char>(byte));
-  const Json meta = Json::parse(text);
+  const Json meta = parsed(text);
   model.options = options_from(meta.at("options"));
   model.options.validate();
   model.scaler.kind = model.options.preprocess;

@@ -233,6 +233,8 @@ TEST_F(CheckpointTest, WhatIsDamagedIsRefused) {
     expect_refusal("history", fmt::format("[{0},{0},{0},{0},{0}]", step), other);
     expect_refusal("history", std::string(R"([{"step": 1e300}])"), "its history is damaged");
     expect_refusal("history", std::string("[["), "its history is damaged");
+    const std::string open(100'000, '['), closed(100'000, ']');
+    expect_refusal("history", R"([{"step": )" + open + closed + "}]", "its history is damaged");
     expect_refusal("fingerprint", Vector(Vector::Constant(16, 1e300)), "no checkpoint");
     // Distances of other points are no reference for the next step.
     auto damaged = whole;
