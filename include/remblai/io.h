@@ -133,9 +133,16 @@ REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, 
 /// field is NaN.
 REMBLAI_API Array read_array(const std::string& spec);
 
-/// Reads every array of an .npz, NaN and infinities included. Throws Error when one holds no
-/// numbers.
-REMBLAI_API std::map<std::string, Array> read_npz(const std::string& path);
+/// Calls `take` with every array that `list` has, in that order, and with a function that reads it
+/// as read_array does. An .npz or .mat is gone through once, however many arrays it has.
+REMBLAI_API void visit(
+    const std::string& path,
+    const std::function<void(const Array& about, const std::function<Array()>& read)>& take);
+
+/// Reads every array of an .npz, or those whose names are `wanted`, NaN and infinities included.
+/// Throws Error when one holds no numbers.
+REMBLAI_API std::map<std::string, Array> read_npz(
+    const std::string& path, const std::function<bool(std::string_view name)>& wanted = {});
 
 /// The one of `names` that someone who wrote `name` may have meant, or nothing when none is near.
 REMBLAI_API std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
