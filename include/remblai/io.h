@@ -87,8 +87,10 @@ REMBLAI_API Index count_points(const std::string& spec, bool transpose = false,
 /// without a name is ignored. NaN and infinities are refused, with row and column.
 ///
 /// The first line of a .csv is a header when it is not all numbers and either none of its fields is
-/// a number or those that are count 0, 1, 2, ..., as data frames number columns without a name
-/// ("0,1,2,label", ",0,1"). Any other text in it is refused like text in any other line, since a
+/// a number or those that are count 0, 1, ..., as data frames number columns without a name
+/// ("0,1,2,label", ",0,1"); one 0 beside text is a number. NA, ?, null and the like are no names
+/// where nothing else is in the line, and neither are digits with blanks, points and commas. Any
+/// other text in it is refused like text in any other line, since a
 /// mistyped number would otherwise cost a point.
 ///
 /// `rows` are the points to read, which exist. Of .npy, .npz, IDX and HDF5 no others are held in
