@@ -85,7 +85,7 @@ bool has_extension(const std::string& path, std::string_view extension) {
 
 /// Reads the numbers of one array and describes them. Text is told in place of them; any other
 /// reason why they cannot be taken is returned.
-std::string describe(const std::string& path, io::Array array) {
+std::string describe(io::Array array, const std::function<io::Array()>& read) {
   const bool plain = array.type == "number";  // of a .csv, whose fields have no other type
   tell("{}{}{}\n", array.name.empty() ? "" : printable(array.name) + ": ", shape_of(array),
        plain ? "" : ", " + array.type);
@@ -96,8 +96,7 @@ std::string describe(const std::string& path, io::Array array) {
     if (!is_list(array)) tell("  as points: {} of {} coordinates\n", rows, columns);
   }
   try {
-    if (array.values.size() == 0)
-      array.values = io::read_array(array.name.empty() ? path : path + ":" + array.name).values;
+    array.values = read().values;
     describe_values(array);
   } catch (const Error& error) {
     const std::string cause = error.message().text(flag_of);
@@ -113,21 +112,21 @@ void require(const std::string& failure) {
 
 void describe_table(const std::string& path, const std::vector<io::Array>& columns) {
   constexpr std::size_t most_names = 12;
+  const Index width = std::ssize(columns);
   std::vector<std::string> names;
-  for (const io::Array& column : columns) names.push_back(printable(column.name));
-  const Index width = std::ssize(names);
+  for (std::size_t i = 0; i < std::min(most_names, columns.size()); ++i)
+    names.push_back(printable(columns[i].name));
   const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
-  if (names.size() > most_names) names.resize(most_names);
   tell("{}: a table with {} columns: {}{}\n", printable(path), width, fmt::join(names, ", "),
        width > std::ssize(names) ? ", ..." : "");
   const auto text = std::count_if(columns.begin(), columns.end(),
                                   [](const io::Array& column) { return column.type == "text"; });
   const std::string type = text > 0 ? fmt::format("text in {} of the columns", text) : "numbers";
-  require(describe(path, {"", type, {rows, width}, {}}));
+  require(describe({"", type, {rows, width}, {}}, [&] { return io::read_array(path); }));
 }
 
 void describe_data(const std::string& path) {
-  std::vector<io::Array> arrays = io::list(path);
+  const std::vector<io::Array> arrays = io::list(path);
   if (has_extension(path, ".csv") || has_extension(path, ".tsv")) {
     return describe_table(path, arrays);
   }
@@ -137,13 +136,13 @@ void describe_data(const std::string& path) {
        arrays.size() == 1 ? "array" : "arrays",
        refused.empty() ? "" : fmt::format(", {} that cannot be used", refused.size()));
   std::vector<std::string> failures;
-  for (io::Array& array : arrays) {
-    const std::string failure = describe(path, std::move(array));
-    if (failure.empty()) continue;
+  io::visit(path, [&](const io::Array& array, const std::function<io::Array()>& read) {
+    const std::string failure = describe(array, read);
+    if (failure.empty()) return;
     // The only one of a file is the whole answer, which the end tells.
     if (arrays.size() + refused.size() > 1) tell("  not usable: {}\n", failure);
     failures.push_back(failure);
-  }
+  });
   for (const io::Refused& array : refused)
     tell("{}: {}\n  not usable: {}\n", printable(array.name), printable(array.type),
          printable(array.reason));
@@ -152,14 +151,16 @@ void describe_data(const std::string& path) {
 }
 
 void describe_one(const io::Spec& spec) {
-  std::vector<io::Array> arrays = io::list(spec.path);
-  for (io::Array& array : arrays) {
-    if (array.name == spec.name) return require(describe(spec.path, std::move(array)));
+  const std::string text = spec.path + ":" + spec.name;
+  for (const io::Array& array : io::list(spec.path)) {
+    if (array.name == spec.name)
+      return require(describe(array, [&] { return io::read_array(text); }));
   }
   // The index of a column, or a name that is not there, which the reader refuses.
-  Matrix values = io::read_points(spec.path + ":" + spec.name);
-  const Index rows = values.rows();
-  require(describe(spec.path, {spec.name, "number", {rows}, std::move(values)}));
+  const Matrix values = io::read_points(text);
+  require(describe({spec.name, "number", {values.rows()}, {}}, [&] {
+    return io::Array{.name = {}, .type = {}, .shape = {}, .values = values};
+  }));
 }
 
 void describe_model(const std::string& path) {

@@ -23,8 +23,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Fuzz")
   foreach(kind watched guarded)
     add_library(
       remblai_fuzz_io_${kind} OBJECT
-      ${io_sources} src/base/engine.cpp src/base/error.cpp src/base/linalg.cpp src/base/linalg_factors.cpp
-      src/base/openblas_core.cpp
+      ${io_sources} src/base/cgroup.cpp src/base/engine.cpp src/base/error.cpp src/base/linalg.cpp
+      src/base/linalg_factors.cpp src/base/memory.cpp src/base/openblas_core.cpp
       src/base/parallel.cpp src/fit/domain.cpp src/fit/options.cpp tests/fuzz/readers.cpp)
     unite(remblai_fuzz_io_${kind})
     target_include_directories(remblai_fuzz_io_${kind} PRIVATE include src tests/fuzz)

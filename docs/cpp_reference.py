@@ -79,7 +79,11 @@ def kind(code: str) -> str:
     for word, name in (("struct ", "struct"), ("class ", "class"), ("using ", "type"), ("enum ", "enum-class")):
         if re.sub(r"^template <[^>]*> ", "", code).startswith(word):
             return name
-    head = re.sub(r"<.*>", "", re.sub(r"(?<!operator)(?<!operator=)=.*", "", code)) if not code.startswith("template") else code
+    if code.startswith("template"):
+        return "function" if "(" in code else "member"
+    head, longer = re.sub(r"(?<!operator)(?<!operator=)=.*", "", code), ""
+    while head != longer:  # the arguments of templates, from the inside
+        head, longer = re.sub(r"<[^<>]*>", "", head), head
     return "function" if "(" in head else "member"
 
 

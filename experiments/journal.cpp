@@ -133,7 +133,7 @@ void Journal::read(const std::string& text, const Json& settings) {
   for (int number = 1; std::getline(lines, line); ++number) {
     std::string damage;
     try {
-      const Json json = Json::parse(line);
+      const Json json = parsed(line);
       if (number == 1) {
         require_same(json, settings);
         continue;

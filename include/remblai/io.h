@@ -87,8 +87,10 @@ REMBLAI_API Index count_points(const std::string& spec, bool transpose = false,
 /// without a name is ignored. NaN and infinities are refused, with row and column.
 ///
 /// The first line of a .csv is a header when it is not all numbers and either none of its fields is
-/// a number or those that are count 0, 1, 2, ..., as data frames number columns without a name
-/// ("0,1,2,label", ",0,1"). Any other text in it is refused like text in any other line, since a
+/// a number or those that are count 0, 1, ..., as data frames number columns without a name
+/// ("0,1,2,label", ",0,1"); one 0 beside text is a number. NA, ?, null and the like are no names
+/// where nothing else is in the line, and neither are digits with blanks, points and commas. Any
+/// other text in it is refused like text in any other line, since a
 /// mistyped number would otherwise cost a point.
 ///
 /// `rows` are the points to read, which exist. Of .npy, .npz, IDX and HDF5 no others are held in
@@ -133,9 +135,16 @@ REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, 
 /// field is NaN.
 REMBLAI_API Array read_array(const std::string& spec);
 
-/// Reads every array of an .npz, NaN and infinities included. Throws Error when one holds no
-/// numbers.
-REMBLAI_API std::map<std::string, Array> read_npz(const std::string& path);
+/// Calls `take` with every array that `list` has, in that order, and with a function that reads it
+/// as read_array does. An .npz or .mat is gone through once, however many arrays it has.
+REMBLAI_API void visit(
+    const std::string& path,
+    const std::function<void(const Array& about, const std::function<Array()>& read)>& take);
+
+/// Reads every array of an .npz, or those whose names are `wanted`, NaN and infinities included.
+/// Throws Error when one holds no numbers.
+REMBLAI_API std::map<std::string, Array> read_npz(
+    const std::string& path, const std::function<bool(std::string_view name)>& wanted = {});
 
 /// The one of `names` that someone who wrote `name` may have meant, or nothing when none is near.
 REMBLAI_API std::string nearest_name(std::string_view name, const std::vector<std::string>& names);

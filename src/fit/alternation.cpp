@@ -80,6 +80,7 @@ Outcomes Alternation::run() {
     if (last && full) judge(before, record);
     record.seconds = seconds_since(begin);
     out_.history.push_back(record);
+    out_.planned = true;
     if (parts_.space.shard.any(
             !report(&out_.history.back(), record.inner_iterations, record.target_error)))
       stopped_ = true;
@@ -95,10 +96,10 @@ Outcomes Alternation::run() {
     if (run_.file) run_.file->save(state(moment));
   }
   // A plan that was stopped in the middle of a pass is not there.
-  const bool has_plan = !out_.history.empty() && !std::isnan(out_.history.back().mass);
+  const bool has_plan = out_.planned && !std::isnan(out_.history.back().mass);
   const bool residual = full && parts_.learner.learns() && has_plan;
   out_.fixed_point_residual = residual ? parts_.learner.residual(this->moment()) : nan;
-  if (parts_.classes && !out_.history.empty()) learn_head();
+  if (parts_.classes && out_.planned) learn_head();
   return std::move(out_);
 }
 

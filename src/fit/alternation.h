@@ -38,6 +38,7 @@ struct RunSettings {
 /// What a run leaves behind, beside the metric and the plan that its parts hold.
 struct Outcomes {
   std::vector<Step> history;
+  bool planned = false;  ///< a step of this run is in it; without one there is no plan
   Status status;
   /// |A C A - D|_F / |D|_F with the moment of the last plan; NaN for a fixed metric and in brief.
   double fixed_point_residual = 0;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -83,6 +84,19 @@ std::string memory_name(const char* what, std::size_t place) {
   return fmt::format("memory_{}_{}", what, place);
 }
 
+/// Whatever else a file holds is not read.
+bool is_of_a_state(std::string_view name) {
+  static const std::set<std::string, std::less<>> known = [] {
+    std::set<std::string, std::less<>> names{"checkpoint_version", "fingerprint", "history",
+                                             "numbers"};
+    RunState state;
+    state.classes.emplace();
+    for_each_state_array(state, [&](const char* key, const auto&) { names.insert(key); });
+    return names;
+  }();
+  return known.contains(name) || name.starts_with("memory_");
+}
+
 // Raised when runs of one version change what follows from a state.
 constexpr std::string_view revision = "3";
 
@@ -145,7 +159,7 @@ std::optional<RunState> CheckpointFile::load() {
                  .problem = problem,
                  .remedy = remedy});
   };
-  const auto arrays = io::read_npz(settings_.path);
+  const auto arrays = io::read_npz(settings_.path, is_of_a_state);
   const auto no_checkpoint = [&] {
     refuse("it is no checkpoint, or a damaged one", "remove it, or name another file");
   };
@@ -168,7 +182,7 @@ std::optional<RunState> CheckpointFile::load() {
     refuse("it belongs to other data or other options", "give the same, or name another file");
   RunState state;
   try {
-    state.history = history_from(Json::parse(text("history")));
+    state.history = history_from(parsed(text("history")));
   } catch (const std::exception&) {
     refuse("its history is damaged", "remove it, or name another file");
   }

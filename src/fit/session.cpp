@@ -290,7 +290,7 @@ void Session::fit(const Options& asked, const Run& run) {
                          resumed ? &*resumed : nullptr});
   if (outcomes_.first_g.size() > 0) first_g_ = outcomes_.first_g;
   // A ridge too small for the first moment is the caller's to mend, wherever the moment came from.
-  if (outcomes_.history.empty()) {
+  if (!outcomes_.planned) {
     has_fit_ = false;
     throw Error(learner_->singular());
   }
@@ -312,7 +312,8 @@ bool Session::fits(const RunState& state) const {
   if (learner_->learns() && !square(state.moment)) return false;
   if (learner.used.size() > 0 && !square(learner.used)) return false;
   if (!flattened(learner.values) || !flattened(learner.residuals)) return false;
-  if (state.g.size() != 0 && state.g.size() != space_->q.size()) return false;
+  if (state.g.size() != 0 && (state.g.size() != space_->q.size() || !state.g.allFinite()))
+    return false;
   if (std::ssize(state.history) >= options_.steps || std::isnan(state.best)) return false;
   if (!state.classes) return !classes_;
   return classes_ && classes_->fits(*state.classes);

@@ -18,26 +18,32 @@ namespace {
 /// What the first record is: names, numbers, or numbers among which something else stands.
 enum class First { names, numbers, mixed };
 
-/// The first corner of names may be empty, as data frames leave it above their row names.
+/// The first corner of names may be empty, as data frames leave it above their row names. Beside
+/// text one 0 may be a label; two numbers that count are not.
 First kind_of(const std::vector<Field>& fields) {
-  bool text = false, counting = true;
-  double expected = 0;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
+  const bool corner = fields[0].text.empty();
+  bool text = false, names = false, counting = true;
+  double numbers = 0;
+  for (const Field& field : fields) {
     double value = 0;
-    const Parse parse = parse_number(fields[i].text, value);
-    if (parse == Parse::text || (parse == Parse::empty && i == 0)) {
+    const Parse parse = parse_number(field.text, value);
+    if (parse == Parse::empty) continue;
+    if (parse == Parse::text) {
       text = true;
-    } else if (parse != Parse::empty) {
-      counting = counting && parse == Parse::number && value == expected;
-      ++expected;
+      names = names || !is_missing_word(field.text);
+    } else {
+      counting = counting && parse == Parse::number && value == numbers;
+      ++numbers;
     }
   }
-  return !text ? First::numbers : counting ? First::names : First::mixed;
+  if (numbers == 0 && text) return names ? First::names : First::numbers;
+  if (!text && !corner) return First::numbers;
+  return counting && (!text || (names && numbers > 1)) ? First::names : First::mixed;
 }
 
 constexpr const char* naming = "a header must name every column, and not by a number";
 constexpr const char* pointing =
-    "write numbers with a point, and names without a comma between digits";
+    "write numbers with a point and without blanks, and names without a comma between digits";
 
 class Table {
  public:
@@ -47,7 +53,7 @@ class Table {
     first_line_ = records_.line();
     first_ = kind_of(records_.fields());
     if (first_ == First::names) {
-      refuse_decimal_commas();
+      refuse_written_numbers();
       for (const Field& field : records_.fields()) names_.push_back(field.unescaped());
     } else {
       records_.restart();
@@ -149,10 +155,17 @@ class Table {
   bool named() const { return !names_.empty(); }
 
  private:
-  /// A first line of numbers with commas would be taken for names, and cost a point.
-  void refuse_decimal_commas() const {
-    for (const Field& field : records_.fields()) {
-      if (!has_decimal_comma(field.text)) continue;
+  /// A first line of numbers as people write them would be taken for names, and cost a point.
+  void refuse_written_numbers() const {
+    const std::vector<Field>& fields = records_.fields();
+    const bool grouped = std::all_of(fields.begin(), fields.end(), [](const Field& field) {
+      return field.text.empty() || is_grouped_number(field.text);
+    });
+    for (const Field& field : fields) {
+      double value = 0;
+      if (!has_decimal_comma(field.text) &&
+          !(grouped && parse_number(field.text, value) == Parse::text))
+        continue;
       throw Error({.problem = literal(fmt::format("{}: line {}: {} is not a number", path_,
                                                   first_line_, in_quotes(field.text))),
                    .remedy = pointing});

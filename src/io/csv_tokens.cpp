@@ -13,6 +13,8 @@
 namespace remblai::io {
 namespace {
 
+constexpr std::size_t most_fields = 1'000'000;
+
 Error refusal(const std::string& path, std::size_t line, const char* cause) {
   return Error({.problem = fmt::format("{}: line {}: {}", literal(path), line, cause)});
 }
@@ -66,6 +68,18 @@ bool has_decimal_comma(std::string_view text) {
   point[comma] = '.';
   double value = 0;
   return parse_number(point, value) == Parse::number;
+}
+
+bool is_grouped_number(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.find_first_of("0123456789") == 0 &&
+         text.find_first_not_of("0123456789 .,") == std::string_view::npos;
+}
+
+bool is_missing_word(std::string_view text) {
+  static constexpr std::string_view words[] = {"NA",   "N/A",  "n/a",  "#N/A",
+                                               "null", "NULL", "None", "?"};
+  return std::find(std::begin(words), std::end(words), text) != std::end(words);
 }
 
 Records::Records(const std::string& path) : path_(path) {
@@ -157,6 +171,8 @@ void Records::split() {
   fields_.clear();
   while (true) {
     while (at_blank()) ++at_;
+    if (fields_.size() == most_fields)
+      throw refusal(path_, line_, "it has more than a million fields");
     fields_.push_back(!at_end() && text_[at_] == '"' ? quoted_field() : plain_field());
     if (at_line_end()) break;
     ++at_;

@@ -27,6 +27,12 @@ Parse parse_number(std::string_view text, double& value);
 /// A number but for a comma in place of the point, as some countries write it.
 bool has_decimal_comma(std::string_view text);
 
+/// Digits with blanks, points and commas among them: "1 000", "1.000,5".
+bool is_grouped_number(std::string_view text);
+
+/// "NA", "?" and the like, which stand for a number that is missing.
+bool is_missing_word(std::string_view text);
+
 /// Comma, semicolon or tab between fields; quotes; lines ended by LF, CRLF or CR. Blank lines and
 /// lines that start with # are left out. Of the file a few records are in memory at a time.
 class Records {

@@ -35,6 +35,12 @@ std::vector<Entry> list_mat(const std::string& path);
 std::vector<Entry> list_idx(const std::string& path);
 std::vector<Entry> list_csv(const std::string& path);  ///< one entry a column
 
+/// Calls `take` with every array that is listed, in that order, and with a function that reads it.
+/// The file is gone through once, but for HDF5, which opens it for each array that is read.
+using TakeEntry = std::function<void(const Entry& entry, const std::function<Array()>& read)>;
+void visit_npz(const std::string& path, const TakeEntry& take);
+void visit_mat(const std::string& path, const TakeEntry& take);
+
 /// `name` is one of the listed ones, and not refused. The shape is that of the whole array.
 Array read_npy(const std::string& path, const std::string& name, const RowRange& rows);
 Array read_npz(const std::string& path, const std::string& name, const RowRange& rows);
@@ -42,6 +48,7 @@ Array read_mat(const std::string& path, const std::string& name, const RowRange&
 Array read_idx(const std::string& path, const std::string& name, const RowRange& rows);
 
 /// The two kinds of .mat: versions 5 to 7, and 7.3. The caller has looked at the version.
+void visit_mat5(const std::string& path, const TakeEntry& take);
 std::vector<Entry> list_mat5(const std::string& path);
 Array read_mat5(const std::string& path, const std::string& name);
 std::vector<Entry> list_mat73(const std::string& path);

@@ -22,13 +22,14 @@ namespace fs = std::filesystem;
 struct Format {
   std::vector<Entry> (*list)(const std::string&);
   Array (*read)(const std::string&, const std::string&, const RowRange&);  ///< none for a table
+  void (*visit)(const std::string&, const TakeEntry&);  ///< of formats that have several arrays
 };
 
-constexpr Format npy{list_npy, read_npy};
-constexpr Format npz{list_npz, read_npz};
-constexpr Format mat{list_mat, read_mat};
-constexpr Format idx{list_idx, read_idx};
-constexpr Format csv{list_csv, nullptr};
+constexpr Format npy{list_npy, read_npy, nullptr};
+constexpr Format npz{list_npz, read_npz, visit_npz};
+constexpr Format mat{list_mat, read_mat, visit_mat};
+constexpr Format idx{list_idx, read_idx, nullptr};
+constexpr Format csv{list_csv, nullptr, nullptr};
 
 std::string in_small_letters(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
@@ -156,6 +157,21 @@ std::vector<std::string> left_out(const Spec& spec, const std::vector<std::strin
   return names;
 }
 
+/// What `numbers` reads of an array; throws Error when that has none.
+Array numbers_of(const std::string& path, const Entry& entry,
+                 const std::function<Array()>& numbers) {
+  const std::string label = entry.name.empty() ? path : fmt::format("{}:{}", path, entry.name);
+  if (!entry.refusal.empty()) cannot_read(label, entry.refusal);
+  if (is_empty(entry)) {
+    cannot_read(label, fmt::format("it is empty (shape {})", shape_text(entry.shape)));
+  }
+  try {
+    return numbers();
+  } catch (const std::bad_alloc&) {
+    cannot_read(label, "there is not enough memory for its numbers");
+  }
+}
+
 Array read(const Spec& spec, const std::vector<std::string>& without, Want want,
            Missing missing = Missing::refused, const RowRange& rows = {}) {
   const Format& format = format_of(spec.path);
@@ -163,13 +179,7 @@ Array read(const Spec& spec, const std::vector<std::string>& without, Want want,
     if (format.read == nullptr) return read_csv(spec.path, spec.name, without, missing, rows);
     const std::vector<Entry> entries = list_entries(format, spec.path);
     const Entry& entry = choose(entries, spec, without, want);
-    const std::string label =
-        entry.name.empty() ? spec.path : fmt::format("{}:{}", spec.path, entry.name);
-    if (!entry.refusal.empty()) cannot_read(label, entry.refusal);
-    if (is_empty(entry)) {
-      cannot_read(label, fmt::format("it is empty (shape {})", shape_text(entry.shape)));
-    }
-    return format.read(spec.path, entry.name, rows);
+    return numbers_of(spec.path, entry, [&] { return format.read(spec.path, entry.name, rows); });
   } catch (const std::bad_alloc&) {
     cannot_read(spec.path, "there is not enough memory for its numbers");
   }
@@ -270,6 +280,20 @@ std::vector<Refused> list_refused(const std::string& path) {
                        .reason = std::move(entry.refusal)});
   }
   return refused;
+}
+
+void visit(
+    const std::string& path,
+    const std::function<void(const Array& about, const std::function<Array()>& read)>& take) {
+  const Format& format = format_of(path);
+  const TakeEntry take_entry = [&](const Entry& entry, const std::function<Array()>& numbers) {
+    if (!entry.refusal.empty()) return;
+    take({.name = entry.name, .type = entry.type, .shape = entry.shape, .values = {}},
+         [&] { return numbers_of(path, entry, numbers); });
+  };
+  if (format.visit != nullptr) return format.visit(path, take_entry);
+  for (const Entry& entry : list_entries(format, path))
+    take_entry(entry, [&] { return read({path, entry.name}, {}, Want::points, Missing::allowed); });
 }
 
 Array read_array(const std::string& text) {

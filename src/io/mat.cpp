@@ -41,6 +41,12 @@ std::vector<Entry> list_mat(const std::string& path) {
   return version_of(path) == Version::v5 ? list_mat5(path) : list_mat73(path);
 }
 
+void visit_mat(const std::string& path, const TakeEntry& take) {
+  if (version_of(path) == Version::v5) return visit_mat5(path, take);
+  for (const Entry& entry : list_mat73(path))
+    take(entry, [&] { return read_mat73(path, entry.name, {}); });
+}
+
 Array read_mat(const std::string& path, const std::string& name, const RowRange& rows) {
   if (version_of(path) == Version::v73) return read_mat73(path, name, rows);
   Array array = read_mat5(path, name);

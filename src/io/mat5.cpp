@@ -200,44 +200,54 @@ Entry describe_element(Elements& elements, int number, const std::string& path) 
   return entry;
 }
 
+/// The numbers of the present element, whose description was read.
+Array element_numbers(Elements& elements, const std::string& path, const std::string& name) {
+  const std::string label = path + ":" + name;
+  Parts parts(elements.body(), elements.swapped());
+  Entry entry = describe_matrix(parts, elements.swapped(), path);
+  const auto numbers = parts.next();
+  const auto scalar = numbers ? scalar_of(numbers->tag) : std::nullopt;
+  const auto [rows, cols] = extent(entry.shape, label);
+  if (!scalar) damaged(label, "it has no numbers");
+  const auto promised = static_cast<std::uint64_t>(rows * cols) * size_of(*scalar);
+  if (promised != numbers->bytes.size()) {
+    damaged(label, fmt::format("a shape of {} needs {} bytes of numbers, there are {}",
+                               shape_text(entry.shape), promised, numbers->bytes.size()));
+  }
+  const Layout layout{
+      .scalar = *scalar, .swapped = elements.swapped(), .column_major = true, .shape = entry.shape};
+  Matrix values = decode(numbers->bytes.data(), layout, label);
+  return {.name = name,
+          .type = std::move(entry.type),
+          .shape = std::move(entry.shape),
+          .values = std::move(values)};
+}
+
 }  // namespace
+
+void visit_mat5(const std::string& path, const TakeEntry& take) {
+  constexpr int most_damaged = 200;  // of a file with more of them nothing is worth the time
+  int number = 0, spoilt = 0;
+  for (Elements elements(path); elements.next();) {
+    const Entry entry = describe_element(elements, ++number, path);
+    if (entry.damaged && ++spoilt > most_damaged)
+      damaged(path, fmt::format("more than {} of its arrays cannot be read", most_damaged));
+    if (entry.name.empty()) continue;  // MATLAB's own have no name
+    take(entry, [&] { return element_numbers(elements, path, entry.name); });
+  }
+}
 
 std::vector<Entry> list_mat5(const std::string& path) {
   std::vector<Entry> entries;
-  int number = 0;
-  for (Elements elements(path); elements.next();) {
-    Entry entry = describe_element(elements, ++number, path);
-    if (!entry.name.empty()) entries.push_back(std::move(entry));  // MATLAB's own have no name
-  }
+  visit_mat5(path, [&](const Entry& entry, const auto&) { entries.push_back(entry); });
   return entries;
 }
 
 Array read_mat5(const std::string& path, const std::string& name) {
-  const std::string label = path + ":" + name;
   int number = 0;
   for (Elements elements(path); elements.next();) {
     const Entry found = describe_element(elements, ++number, path);
-    if (found.damaged || found.name != name) continue;
-    Parts parts(elements.body(), elements.swapped());
-    Entry entry = describe_matrix(parts, elements.swapped(), path);
-    const auto numbers = parts.next();
-    const auto scalar = numbers ? scalar_of(numbers->tag) : std::nullopt;
-    const auto [rows, cols] = extent(entry.shape, label);
-    if (!scalar) damaged(label, "it has no numbers");
-    const auto promised = static_cast<std::uint64_t>(rows * cols) * size_of(*scalar);
-    if (promised != numbers->bytes.size()) {
-      damaged(label, fmt::format("a shape of {} needs {} bytes of numbers, there are {}",
-                                 shape_text(entry.shape), promised, numbers->bytes.size()));
-    }
-    const Layout layout{.scalar = *scalar,
-                        .swapped = elements.swapped(),
-                        .column_major = true,
-                        .shape = entry.shape};
-    Matrix values = decode(numbers->bytes.data(), layout, label);
-    return {.name = name,
-            .type = std::move(entry.type),
-            .shape = std::move(entry.shape),
-            .values = std::move(values)};
+    if (!found.damaged && found.name == name) return element_numbers(elements, path, name);
   }
   cannot_read(path, "there is no array " + in_quotes(name));
 }

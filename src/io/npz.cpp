@@ -33,6 +33,21 @@ struct Opened {
   std::uint64_t file_size = 0;
 };
 
+/// Throws Error when members lie upon each other: a small file could promise any number of large
+/// arrays then. A member that is larger than the file is refused by itself.
+void require_own_bytes(zip_t* archive, const std::string& path, std::uint64_t file_size) {
+  std::uint64_t sum = 0;
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < count; ++i) {
+    zip_stat_t about;
+    zip_stat_init(&about);
+    if (zip_stat_index(archive, static_cast<zip_uint64_t>(i), 0, &about) == 0 &&
+        (about.valid & ZIP_STAT_COMP_SIZE) != 0 && about.comp_size <= file_size)
+      sum += about.comp_size;
+    if (sum > file_size) cannot_read(path, "its members share their bytes; the file is damaged");
+  }
+}
+
 Opened open_archive(const std::string& path) {
   const File file(path);
   int code = 0;
@@ -40,6 +55,7 @@ Opened open_archive(const std::string& path) {
   if (!archive) {
     cannot_read(path, text_of(code) + "; the file is damaged, truncated or not an .npz file");
   }
+  require_own_bytes(archive.get(), path, file.size());
   return {std::move(archive), file.size()};
 }
 
@@ -141,17 +157,27 @@ zip_source_t* source_of(zip_t* archive, const Image& image) {
 
 }  // namespace
 
-std::vector<Entry> list_npz(const std::string& path) {
+void visit_npz(const std::string& path, const TakeEntry& take) {
   const Opened opened = open_archive(path);
-  std::vector<Entry> entries;
-  for (const auto& member : members(opened)) {
-    const std::string label = path + ":" + member.second;
-    entries.push_back(or_refusal([&] {
-      MemberReader reader(opened, member.first, label);
+  for (const auto& [index, name] : members(opened)) {
+    const std::string label = path + ":" + name;
+    Entry entry = or_refusal([&, number = index] {
+      MemberReader reader(opened, number, label);
       return list_npy(reader, label);
-    }));
-    entries.back().name = member.second;
+    });
+    entry.name = name;
+    take(entry, [&, number = index] {
+      MemberReader reader(opened, number, label);
+      Array array = read_npy(reader, label);
+      array.name = entry.name;
+      return array;
+    });
   }
+}
+
+std::vector<Entry> list_npz(const std::string& path) {
+  std::vector<Entry> entries;
+  visit_npz(path, [&](const Entry& entry, const auto&) { entries.push_back(entry); });
   return entries;
 }
 
@@ -167,10 +193,12 @@ Array read_npz(const std::string& path, const std::string& wanted, const RowRang
   cannot_read(path, "there is no array " + in_quotes(wanted));
 }
 
-std::map<std::string, Array> read_npz(const std::string& path) {
+std::map<std::string, Array> read_npz(const std::string& path,
+                                      const std::function<bool(std::string_view)>& wanted) {
   const Opened opened = open_archive(path);
   std::map<std::string, Array> arrays;
   for (const auto& [index, name] : members(opened)) {
+    if (wanted && !wanted(name)) continue;
     MemberReader reader(opened, index, path + ":" + name);
     Array array = read_npy(reader, path + ":" + name);
     array.name = name;

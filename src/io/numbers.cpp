@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/memory.h"
 #include "io/formats.h"
 #include "remblai/error.h"
 
@@ -150,6 +151,17 @@ void from_column_major(const char* bytes, const Layout& layout, const std::strin
   }
 }
 
+/// Throws Error when so many numbers are more than this process can take.
+Matrix room_for(Index rows, Index cols, const std::string& label) {
+  constexpr double small = 1 << 26;  // not worth asking the system
+  const double bytes = sizeof(double) * static_cast<double>(rows) * static_cast<double>(cols);
+  if (bytes > small && bytes > available_memory()) {
+    cannot_read(label, fmt::format("its {} x {} numbers take {:.1f} GiB, more memory than there is",
+                                   rows, cols, bytes / 0x1p30));
+  }
+  return Matrix(rows, cols);
+}
+
 /// `before` rows of the array stand before those of `values`.
 void from_row_major(const char* bytes, const Layout& layout, const std::string& label, Index first,
                     Index count, Index before, Matrix& values) {
@@ -167,7 +179,7 @@ Matrix column_major_rows(Reader& reader, const Layout& layout, const std::string
   const Index rows = layout.shape[0], cols = layout.shape[1];
   const auto bytes_of = [&](Index count) { return static_cast<std::uint64_t>(count) * kind.size; };
   std::vector<char> bytes(static_cast<std::size_t>(bytes_of(range.count)));
-  Matrix values(range.count, cols);
+  Matrix values = room_for(range.count, cols, label);
   const std::uint64_t promised = bytes_of(rows * cols);
   std::uint64_t held = reader.skip(bytes_of(range.first));
   for (Index col = 0; col < cols; ++col) {
@@ -227,7 +239,7 @@ Matrix decode(Reader& reader, const Layout& layout, const std::string& label, co
   const Index total = count_of_rows * cols;
   const std::uint64_t before = static_cast<std::uint64_t>(range.first * cols) * size;
   const std::uint64_t wanted = static_cast<std::uint64_t>(total) * size;
-  Matrix values(count_of_rows, cols);
+  Matrix values = room_for(count_of_rows, cols, label);
   if (reader.skip(before) < before) refuse_size(label, promised, reader.remaining(), format);
   std::uint64_t held = 0;
   if (layout.column_major && total > 0) {
@@ -258,7 +270,7 @@ Matrix decode(Reader& reader, const Layout& layout, const std::string& label, co
 
 Matrix decode(const void* bytes, const Layout& layout, const std::string& label) {
   const auto [rows, cols] = extent(layout.shape, label);
-  Matrix values(rows, cols);
+  Matrix values = room_for(rows, cols, label);
   if (rows * cols > 0) from_column_major(static_cast<const char*>(bytes), layout, label, values);
   return values;
 }

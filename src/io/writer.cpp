@@ -53,13 +53,16 @@ class Temporary {
  public:
   Temporary(const std::string& beside, const std::string& path) {
     static std::atomic<unsigned> serial{0};
-    const std::string mark = fmt::format(".remblai-tmp-{}-{}", ::getpid(), serial++);
-    name_ = beside + mark;
-    int made = make();
-    if (made < 0 && errno == ENAMETOOLONG) {  // a name that leaves no room for the mark
-      name_ = (fs::path(beside).parent_path() / mark).string();
+    int made = -1;
+    do {  // a killed run of the same number, as containers give it, may have left one
+      const std::string mark = fmt::format(".remblai-tmp-{}-{}", ::getpid(), serial++);
+      name_ = beside + mark;
       made = make();
-    }
+      if (made < 0 && errno == ENAMETOOLONG) {  // a name that leaves no room for the mark
+        name_ = (fs::path(beside).parent_path() / mark).string();
+        made = make();
+      }
+    } while (made < 0 && errno == EEXIST);
     if (made < 0 || ::close(made) != 0) write_failed(path, errno, beside);
   }
   ~Temporary() { ::unlink(name_.c_str()); }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/class_places.h"
@@ -88,6 +89,23 @@ void for_each_scalar(ModelType& m, Visitor&& visit) {
   visit("metric_length", m.metric.frame.length);
   visit("metric_unit", m.metric.unit);
   visit("metric_outside", m.metric.outside);
+}
+
+// Whatever else a file holds is not read.
+bool is_of_a_model(std::string_view name) {
+  static const std::set<std::string, std::less<>> known = [] {
+    std::set<std::string, std::less<>> names{"format_version", "meta", "exact_source",
+                                             "exact_target", "exact_amount"};
+    const auto add = [&](const std::string& key, const auto&) { names.insert(key); };
+    const Model model;
+    for_each_array(model, add);
+    for_each_scalar(model, add);
+    const ClassModel classes;
+    for_each_class_array(classes, add);
+    for_each_class_scalar(classes, add);
+    return names;
+  }();
+  return known.contains(name);
 }
 
 Labels whole(std::int64_t value) {
@@ -275,7 +293,7 @@ Model read_model(const Arrays& arrays) {
   std::string text;
   for (const double byte : bytes.reshaped())
     text += static_cast<char>(static_cast<unsigned char>(byte));
-  const Json meta = Json::parse(text);
+  const Json meta = parsed(text);
   model.options = options_from(meta.at("options"));
   model.options.validate();
   model.scaler.kind = model.options.preprocess;
@@ -370,7 +388,7 @@ void save(const Model& model, const std::string& path) {
 }
 
 Model load(const std::string& path) {
-  const Arrays arrays = io::read_npz(path);
+  const Arrays arrays = io::read_npz(path, is_of_a_model);
   if (!arrays.contains("format_version") || !arrays.contains("meta"))
     throw refusal(path, "it is an .npz file, but not one written by remblai fit or adapt");
   try {

@@ -1,6 +1,8 @@
 // One list of the fields of a step serves writing and reading.
 #include "report/json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -56,7 +58,9 @@ int int_from(const Json& json) {
   const bool fits = json.is_number_unsigned()
                         ? std::in_range<int>(json.get<std::uint64_t>())
                         : json.is_number_integer() && std::in_range<int>(json.get<std::int64_t>());
-  if (!fits) throw Error({.value = json.dump(), .problem = "is not a whole number of its kind"});
+  if (!fits)
+    throw Error({.value = json.is_number() ? json.dump() : json.type_name(),
+                 .problem = "is not a whole number of its kind"});
   return json.get<int>();
 }
 
@@ -87,6 +91,16 @@ Json list_json(const OptionsType& options) {
 }
 
 }  // namespace
+
+Json parsed(std::string_view text) {
+  static constexpr int deepest = 64;
+  return Json::parse(text, [](int depth, Json::parse_event_t, Json& value) {
+    if (depth > deepest)
+      throw Json::other_error::create(
+          501, fmt::format("lists and objects are nested deeper than {}", deepest), &value);
+    return true;
+  });
+}
 
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);

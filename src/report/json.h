@@ -14,6 +14,10 @@ namespace remblai {
 
 using Json = nlohmann::ordered_json;
 
+/// Text from a file. Throws nlohmann's exceptions on what is no JSON, and on values that lie deeper
+/// than 64 lists and objects: the library copies and writes a value by recursion.
+Json parsed(std::string_view text);
+
 /// A number; null when it is not finite.
 Json number(double value);
 

@@ -137,6 +137,8 @@ TEST_F(JournalTest, DamageIsNamed) {
   line["runs"] = Json::array();
   write(settings_.dump() + "\n" + line.dump() + "\n");
   EXPECT_TRUE(test::contains(refusal(settings_, true), "no chosen run of learned"));
+  write(R"({"version": )" + std::string(100'000, '[') + std::string(100'000, ']') + "}\n\n");
+  EXPECT_TRUE(test::contains(refusal(settings_, true), "nested deeper than 64"));
 }
 
 }  // namespace

@@ -229,10 +229,19 @@ TEST_F(CheckpointTest, WhatIsDamagedIsRefused) {
     for (const double count : {std::nan(""), 1e300, -1.0})  // of metrics that were taken back
       expect_refusal("numbers", with_number(2, count), "its numbers are damaged");
     expect_refusal("numbers", Vector(Vector::Zero(2)), "its numbers are damaged");
+    Matrix endless = arrays.at("g").values;
+    endless(0) = HUGE_VAL;
+    expect_refusal("g", endless, other);
+    // With the first step that is made no metric follows.
+    const Index rank = arrays.at("moment").values.rows();
+    expect_refusal("moment", Matrix(-1e9 * Matrix::Identity(rank, rank)),
+                   "second moment of the displacements singular");
     const std::string step = R"({"step": 1, "inner_iterations": 3})";
     expect_refusal("history", fmt::format("[{0},{0},{0},{0},{0}]", step), other);
     expect_refusal("history", std::string(R"([{"step": 1e300}])"), "its history is damaged");
     expect_refusal("history", std::string("[["), "its history is damaged");
+    const std::string open(100'000, '['), closed(100'000, ']');
+    expect_refusal("history", R"([{"step": )" + open + closed + "}]", "its history is damaged");
     expect_refusal("fingerprint", Vector(Vector::Constant(16, 1e300)), "no checkpoint");
     // Distances of other points are no reference for the next step.
     auto damaged = whole;

@@ -35,19 +35,20 @@ TEST_F(IoCsvTest, ManyWaysToWriteTheSameNumbers) {
 }
 
 TEST_F(IoCsvTest, ColumnsByNameAndIndex) {
-  const std::string table = file("t.csv", "height,who,0,label\n1.5,ann,4,1\n2.5,\"bo, b\",5,-2\n");
+  const std::string table =
+      file("t.csv", "height,who,0,label,1\n1.5,ann,4,1,7\n2.5,\"bo, b\",5,-2,8\n");
   const Vector heights = (Vector(2) << 1.5, 2.5).finished();
   EXPECT_EQ(read_vector(table + ":height"), heights);
-  EXPECT_EQ(read_vector(table + ":-4"), heights);
+  EXPECT_EQ(read_vector(table + ":-5"), heights);
   EXPECT_EQ(read_vector(table + ":0"), (Vector(2) << 4, 5).finished()) << "names come first";
   EXPECT_EQ(read_vector(table + ":2"), (Vector(2) << 4, 5).finished());
   EXPECT_EQ(read_labels(table + ":label"), (Labels(2) << 1, -2).finished());
-  EXPECT_EQ(read_labels(table + ":-1"), (Labels(2) << 1, -2).finished());
+  EXPECT_EQ(read_labels(table + ":-2"), (Labels(2) << 1, -2).finished());
   EXPECT_ERROR(read_vector(table + ":hieght"),
-               "there is no column 'hieght'; it has 'height', 'who', '0', 'label'; the nearest "
-               "is 'height'");
-  EXPECT_ERROR(read_vector(table + ":4"), "there is no column '4'");
-  EXPECT_ERROR(read_vector(table + ":-5"), "there is no column '-5'");
+               "there is no column 'hieght'; it has 'height', 'who', '0', 'label', '1'; the "
+               "nearest is 'height'");
+  EXPECT_ERROR(read_vector(table + ":5"), "there is no column '5'");
+  EXPECT_ERROR(read_vector(table + ":-6"), "there is no column '-6'");
   EXPECT_ERROR(read_vector(table + ":99999999999999999999"), "there is no column");
   EXPECT_ERROR(read_labels(table + ":who"), "line 2, column 2 ('who'): 'ann' is not a number");
   EXPECT_ERROR(read_labels(table + ":height"), "label 1 (from 1) is 1.5");
@@ -82,7 +83,7 @@ TEST_F(IoCsvTest, NamesOfTheColumnsThatAreTaken) {
 TEST_F(IoCsvTest, AHeaderHasNoNumbersOrCountsThemFromZero) {
   const Matrix expected = (Matrix(1, 3) << 4, 5, 6).finished();
   for (const std::string header :
-       {"a,b,c", "a,,c", ",b,c", ",0,1", "0,1,label", "label,0,1", "0,b,c", "\"0\",\"1\",y"}) {
+       {"a,b,c", "a,,c", ",b,c", ",0,1", "0,1,label", "label,0,1", "\"0\",\"1\",y", "NA,b,c"}) {
     EXPECT_EQ(read_points(file("t.csv", header + "\n4,5,6\n")), expected) << header;
   }
   EXPECT_EQ(read_labels(file("t.csv", "0,1,label\n4,5,6\n") + ":label"), Labels::Constant(1, 6));
@@ -96,6 +97,11 @@ TEST_F(IoCsvTest, ATypoInTheFirstLineIsNoHeader) {
   EXPECT_ERROR(reading("1,2,x3\n4,5,6\n"), "line 1, column 3: 'x3' is not a number" + hint);
   EXPECT_ERROR(reading("# c\n0.5,1e,2\n4,5,6\n"), "line 2, column 2: '1e' is not a number" + hint);
   EXPECT_ERROR(reading("0,2,x\n4,5,6\n"), "'x' is not a number" + hint);
+  EXPECT_ERROR(reading("0,b,c\n4,5,6\n"), "'b' is not a number" + hint);
+  EXPECT_ERROR(reading("paris,0\nrome,1\noslo,0\n"), "'paris' is not a number" + hint);
+  EXPECT_ERROR(read_labels(file("t.csv", "img1.png,0\nimg2.png,1\n") + ":1"),
+               "line 1 mixes names and numbers");
+  EXPECT_EQ(read_points(file("t.csv", ",0\n0,5\n1,6\n")).rows(), 2) << "a series of pandas";
   EXPECT_ERROR(reading("1e999,a\n4,5\n"), "'1e999' is out of range" + hint);
   EXPECT_ERROR(reading(",5,6\n1,2,3\n"), "line 1, column 1: the field is empty" + hint);
   EXPECT_ERROR(reading("5,,6\n1,2,3\n"), "line 1, column 2: the field is empty");
@@ -164,6 +170,20 @@ TEST_F(IoCsvTest, DecimalCommasAreNamed) {
   EXPECT_ERROR(read_points(file("t.tsv", "1,5\t2,5\n3\t4\n")), remedy);
   EXPECT_ERROR(read_points(file("t.csv", "a;b\n1,5;2\n")), "'1,5' is not a number; " + remedy);
   EXPECT_EQ(read_names(file("t.csv", "a,1;b,2\n3;4\n")).size(), 2u);
+}
+
+TEST_F(IoCsvTest, MissingNumbersAreNoNames) {
+  for (const std::string first : {"NA,NA", "?,?", "null,", ",NA", "N/A,None"})
+    EXPECT_ERROR(read_points(file("t.csv", first + "\n1,2\n")), "line 1, column ") << first;
+  EXPECT_ERROR(read_points(file("t.csv", "NA,0,1\n1,2,3\n")), "'NA' is not a number");
+  EXPECT_EQ(count_points(file("t.csv", "NA,NA\n1,2\n")), 2);
+}
+
+TEST_F(IoCsvTest, NumbersAsPeopleWriteThemAreNoNames) {
+  EXPECT_ERROR(read_points(file("t.csv", "1.000,5;2.000,5\n3;4\n")), "'1.000,5' is not a number");
+  EXPECT_ERROR(read_points(file("t.csv", "1 000;-2 000\n3;4\n")), "'1 000' is not a number");
+  EXPECT_ERROR(read_points(file("t.csv", "0;1 000;1\n3;4;5\n")), "'1 000' is not a number");
+  EXPECT_EQ(read_names(file("t.csv", "time;1.1.1;1.1.2\n3;4;5\n")).size(), 3u);
 }
 
 TEST_F(IoCsvTest, ATsvHasTabs) {
@@ -235,6 +255,10 @@ TEST_F(IoCsvTest, TimeIsLinearInTheFile) {
 }
 
 TEST_F(IoCsvTest, AWideFirstLineAndManyLinesTakeNoMemory) {
+  const std::string most(999'999, ',');
+  EXPECT_EQ(list(file("t.csv", "a" + most + "\n")).size(), 1'000'000u);
+  EXPECT_ERROR(list(file("t.csv", "a" + most + ",\n")),
+               "line 1: it has more than a million fields");
   EXPECT_ERROR(read_points(file("t.csv", std::string(100000, ',') + std::string(100000, '\n'))),
                "no numbers");
 }

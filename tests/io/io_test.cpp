@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <limits>
 
 namespace remblai::io::test {
@@ -46,6 +47,57 @@ TEST_F(IoTest, FilesThatAreNotThere) {
     std::filesystem::permissions(file("shut.csv", "1"), std::filesystem::perms::none);
     EXPECT_ERROR(read_points(path("shut.csv")), "Permission denied");
   }
+}
+
+TEST_F(IoTest, AVisitShowsWhatIsListedAndReadsItAsByName) {
+  for (const std::string name : {"io_two.npz", "io_packed.npz", "io_v5_many.mat", "io_v73_many.mat",
+                                 "io_labels.npy", "io_cube-idx3-ubyte"}) {
+    const std::vector<Array> listed = list(data(name));
+    std::size_t place = 0;
+    visit(data(name), [&](const Array& about, const std::function<Array()>& read) {
+      ASSERT_LT(place, listed.size());
+      EXPECT_EQ(about.name, listed[place].name);
+      EXPECT_EQ(about.shape, listed[place++].shape);
+      const auto named = [&] {
+        return read_array(about.name.empty() ? data(name) : data(name) + ":" + about.name);
+      };
+      try {
+        EXPECT_EQ(read().values, named().values) << name << about.name;
+      } catch (const Error& error) {
+        EXPECT_EQ(error_of(named), error.what());
+      }
+    });
+    EXPECT_EQ(place, listed.size()) << name;
+  }
+  Index rows = 0;
+  visit(file("t.csv", "a,b\n1,x\n2,3\n"), [&](const Array& about, const auto& read) {
+    if (about.name == "a") rows = read().values.rows();
+  });
+  EXPECT_EQ(rows, 2);
+}
+
+// Ten times the arrays take about ten times as long; to look for each anew takes a hundred.
+TEST_F(IoTest, TimeIsLinearInTheArrays) {
+  const std::string old = bytes_of(data("io_v5.mat"));
+  const auto seconds = [&](int count) {
+    std::map<std::string, Value> arrays;
+    std::string elements = old.substr(0, 128);
+    for (int i = 0; i < count; ++i) {
+      arrays[std::to_string(i)] = Vector(Vector::Ones(1));
+      elements += old.substr(128);
+    }
+    write_npz(path("many.npz"), arrays);
+    file("many.mat", elements);
+    const auto start = std::chrono::steady_clock::now();
+    int read_so_far = 0;
+    for (const char* name : {"many.npz", "many.mat"})
+      visit(path(name),
+            [&](const Array&, const auto& read) { read_so_far += read().values(0) >= 0; });
+    EXPECT_GE(read_so_far, 2 * count);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const double one = seconds(300), ten = seconds(3000);
+  EXPECT_LT(ten, 40 * one + 0.2);
 }
 
 TEST_F(IoTest, OneArrayIsChosenByItsShape) {

@@ -148,6 +148,19 @@ TEST_F(IoMatTest, ADamagedArrayKeepsNoOtherFromBeingRead) {
   EXPECT_ERROR(read_labels(half), "its array 'array 1' is damaged");
 }
 
+TEST_F(IoMatTest, ElementsWithoutAnArrayAreNotCollected) {
+  const std::string header = bytes_of(data("io_v5.mat")).substr(0, 128);
+  const auto elements = [&](int count, const std::string& element) {
+    std::string bytes = header;
+    for (int i = 0; i < count; ++i) bytes += element;
+    return file("x.mat", bytes);
+  };
+  const std::string empty("\x0f\0\0\0\0\0\0\0", 8), spoilt("\x0f\0\0\0\x01\0\0\0x", 9);
+  EXPECT_EQ(list_refused(elements(200, spoilt)).size(), 200u);
+  for (const std::string& element : {empty, spoilt})
+    EXPECT_ERROR(list_refused(elements(100'000, element)), "more than 200 of its arrays cannot be");
+}
+
 TEST_F(IoMatTest, WrittenByPythonInMatlabsOrder) {
   EXPECT_EQ(read_points(data("io_hdf5storage.mat")), points());
   EXPECT_EQ(read_labels(data("io_hdf5storage.mat")), labels());

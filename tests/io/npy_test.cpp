@@ -1,6 +1,7 @@
 // .npy and .npz against files NumPy wrote, what is written against what is read, and damage.
 #include <limits>
 
+#include "io/formats.h"
 #include "io/io_test_tools.h"
 
 namespace remblai::io::test {
@@ -175,6 +176,29 @@ TEST_F(IoNpzTest, ADamagedArrayKeepsNoOtherFromBeingRead) {
   EXPECT_EQ(list_refused(half)[0].name, "spoilt");
   EXPECT_EQ(list_refused(half)[0].reason, "it does not begin like a .npy file");
   EXPECT_ERROR(read_points(half + ":spoilt"), "half.npz:spoilt': it does not begin like a .npy");
+}
+
+TEST_F(IoNpzTest, MembersThatShareTheirBytesAreRefused) {
+  const std::string bytes = bytes_of(data("../fuzz/regressions/npz/shared_bytes"));
+  EXPECT_ERROR(list(file("a.npz", bytes)), "its members share their bytes");
+  EXPECT_ERROR(read_npz(path("a.npz")), "its members share their bytes");
+}
+
+TEST_F(IoNpzTest, OnlyWhatIsWantedIsRead) {
+  write_npz(path("a.npz"), {{"good", points()}, {"spoilt", Matrix(points())}});
+  std::string bytes = bytes_of(path("a.npz"));
+  bytes[bytes.find("NUMPY", bytes.find("spoilt.npy"))] = 'X';
+  const std::string half = file("half.npz", bytes);
+  EXPECT_ERROR(read_npz(half), "spoilt");
+  EXPECT_EQ(read_npz(half, [](std::string_view name) { return name == "good"; }).size(), 1u);
+}
+
+// The file has a hole in place of its numbers.
+TEST_F(IoNpyTest, MoreNumbersThanFitIntoMemoryAreRefusedBeforeTheyAreRead) {
+  const Index count = Index{1} << 38;
+  const std::string bomb = file("bomb.npy", npy_header(Scalar::u8, {count}));
+  std::filesystem::resize_file(bomb, std::filesystem::file_size(bomb) + (std::size_t{1} << 38));
+  EXPECT_ERROR(read_points(bomb), "take 2048.0 GiB, more memory than there is");
 }
 
 TEST_F(IoNpzTest, AWrongChecksumIsSeen) {

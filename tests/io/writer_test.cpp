@@ -83,6 +83,19 @@ TEST_F(IoWriterTest, ANameMayHaveAsManyLettersAsTheSystemTakes) {
   EXPECT_EQ(files(), 1u);
 }
 
+// In containers every process may have the number of one that was killed.
+TEST_F(IoWriterTest, WhatAKilledRunLeftIsInNobodysWay) {
+  std::string mark;
+  write_atomically(path("a.txt"), [&](const std::string& temporary) { mark = temporary; });
+  const std::size_t dash = mark.rfind('-') + 1;
+  const int serial = std::stoi(mark.substr(dash));
+  for (const int next : {1, 2, 3})
+    std::ofstream(mark.substr(0, dash) + std::to_string(serial + next)) << "half";
+  write_text(path("a.txt"), "new");
+  EXPECT_EQ(bytes_of(path("a.txt")), "new");
+  EXPECT_EQ(files(), 4u) << "what another run left is not ours to remove";
+}
+
 TEST_F(IoWriterTest, ADeviceIsWrittenIntoAndStays) {
   fs::create_symlink("/dev/null", path("null.npz"));
   write_npz(path("null.npz"), arrays());

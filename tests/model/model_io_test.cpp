@@ -383,6 +383,9 @@ TEST_F(ModelIo, other_versions_and_other_text_are_refused) {
   EXPECT_NE(with("\"geodesic\":0.5", "\"geodesic\":1.5"), "");
   EXPECT_NE(with("\"steps\":4", "\"steps\":\"x\""), "");
   EXPECT_NE(with("\"status\"", "\"state\""), "");
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string place : {"\"steps\":", "\"method\":", "\"history\":", "\"step\":"})
+    EXPECT_TRUE(contains(with(place, place + deep + ",\"x\":"), "nested deeper than 64")) << place;
 }
 
 TEST_F(ModelIo, other_files_are_refused) {
