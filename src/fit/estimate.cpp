@@ -10,6 +10,7 @@
 
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "remblai/comm.h"
 #include "remblai/devices.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
@@ -18,15 +19,24 @@
 namespace remblai {
 namespace {
 
+/// Of this process, of `ranks` in all and `here` on this machine that have about as much each.
 struct Sizes {
   double m, n, d, rank, pairs;
+  double ranks = 1, here = 1;
+  double points() const { return m * ranks + n; }
 };
 
-Sizes sizes_of(const Problem& problem) {
+Sizes sizes_of(const Problem& problem, const Options& options) {
   const auto m = static_cast<double>(problem.source.size());
   const auto n = static_cast<double>(problem.target.size());
   const auto d = static_cast<double>(problem.source.dimension());
-  return {m, n, d, std::min(d, m + n), m * n};
+  Sizes sizes{m, n, d, std::min(d, m + n), m * n};
+  if (const Comm* comm = options.resources.comm.get()) {
+    sizes.ranks = comm->size();
+    sizes.here = comm->ranks_here();
+    sizes.rank = std::min(d, sizes.points());
+  }
+  return sizes;
 }
 
 double entry_bytes(const Options& options) {
@@ -35,7 +45,8 @@ double entry_bytes(const Options& options) {
 
 /// Costs, plan and a copy of it in float, while they fit the budget.
 bool keeps_pairs(const Sizes& sizes, const Options& options, double free) {
-  const double budget = options.resources.memory > 0 ? options.resources.memory_bytes() : free / 2;
+  const double budget =
+      options.resources.memory > 0 ? options.resources.memory_bytes() : free / 2 / sizes.here;
   return (2 * entry_bytes(options) + 4) * sizes.pairs <= budget;
 }
 
@@ -51,7 +62,7 @@ struct Bytes {
 
 Bytes bytes_of(const Sizes& sizes, const Options& options, bool stored) {
   const double most = options.classes.landmarks;
-  const double support = std::min(sizes.m + sizes.n, most);
+  const double support = std::min(sizes.points(), most);
   return {4 * 8 * (sizes.m + sizes.n) * sizes.d,
           options.metric == MetricChoice::learned ? 8 * 8 * sizes.rank * sizes.rank : 0,
           options.lambda == 0 ? 80 * sizes.pairs : 0,
@@ -100,8 +111,9 @@ Matrix some_points(const Matrix& points, Index most) {
 /// Seconds of one pass for each pair, from a tile that is treated as the whole will be.
 double seconds_of_a_pair(const Problem& problem, const Options& options, bool stored) {
   constexpr Index tile = 768;
-  const Matrix x = some_points(problem.source.points, tile);
   const Matrix z = some_points(problem.target.points, tile);
+  const bool none = problem.source.size() == 0;  // a rank may have no points
+  const Matrix x = none ? z : some_points(problem.source.points, tile);
   Resources resources = options.resources;
   resources.device = Device::cpu;
   resources.comm = nullptr;  // the tile is that of this process alone
@@ -136,14 +148,14 @@ double seconds_of_an_operation() {
 Estimate estimate(const Problem& problem, const Options& asked) {
   const Options options = asked.resolved();
   options.validate();
-  problem.source.validate("source");
+  problem.source.validate("source", options.resources.comm != nullptr);
   problem.target.validate("target");
   const linalg::Threads scope(thread_count(options.resources.threads));
-  const Sizes sizes = sizes_of(problem);
+  const Sizes sizes = sizes_of(problem, options);
   Estimate out;
   out.available = available_memory();
   out.stored = keeps_pairs(sizes, options, out.available);
-  out.memory = bytes_of(sizes, options, out.stored).all();
+  out.memory = sizes.here * bytes_of(sizes, options, out.stored).all();
   out.pass_seconds = sizes.pairs * seconds_of_a_pair(problem, options, out.stored);
   // About as many as benchmarks show between lambda = 1 and 0.001 times the mean cost.
   const double lambda = options.lambda_unit == Unit::relative ? options.lambda : 0.05;
@@ -152,8 +164,7 @@ Estimate estimate(const Problem& problem, const Options& asked) {
   const bool classes = options.method == Method::class_aware;
   out.steps = learns || classes ? options.steps : 1;
   const double operation = seconds_of_an_operation();
-  const double support =
-      std::min(sizes.m + sizes.n, static_cast<double>(options.classes.landmarks));
+  const double support = std::min(sizes.points(), static_cast<double>(options.classes.landmarks));
   // An eigen-decomposition and products; three systems, with their candidates.
   const double metric = learns ? 15 * std::pow(sizes.rank, 3) + sizes.pairs * sizes.rank : 0;
   const double systems =
@@ -165,14 +176,15 @@ Estimate estimate(const Problem& problem, const Options& asked) {
 
 void require_reach(const Problem& problem, const Options& asked) {
   const Options options = asked.resolved();
-  const Sizes sizes = sizes_of(problem);
+  const Sizes sizes = sizes_of(problem, options);
   const double free = available_memory();
   const Bytes needed = bytes_of(sizes, options, keeps_pairs(sizes, options, free));
-  if (needed.all() <= free) return;
+  const double all = sizes.here * needed.all();
+  if (all <= free) return;
   throw Error({.field = "source and target",
                .value = fmt::format("{} x {} points of {} coordinates", sizes.m, sizes.n, sizes.d),
-               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free",
-                                      needed.all() / 0x1p30, free / 0x1p30),
+               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free", all / 0x1p30,
+                                      free / 0x1p30),
                .remedy = "give " + what_saves_memory(needed, options)});
 }
 
