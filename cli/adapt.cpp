@@ -78,6 +78,7 @@ struct Job {
 
   const Model& whole() const { return gathered_model ? *gathered_model : model; }
   void read();
+  void require_voters() const;
   std::string finish(const OutputFolder* folder);
   Report report() const;
   void write_page(const Report& report) const;
@@ -88,6 +89,13 @@ void write_rows(const std::string& path, const Matrix& rows) {
   if (!ranks()) return io::write_npy(path, rows);
   const Matrix all = gather_rows(ranks().get(), rows);
   if (first_rank()) io::write_npy(path, all);
+}
+
+double sum_of_ranks(double here) {
+  const Comm* comm = ranks().get();
+  if (!comm) return here;
+  const std::vector<Index> sizes(static_cast<std::size_t>(comm->size()), 1);
+  return comm->gather(Vector::Constant(1, here), sizes).sum();
 }
 
 // What stands between the rows of two ranks.
@@ -106,11 +114,7 @@ void send_plan(const Model& model, const Comm& comm) {
 // The rows of the plan in the order of the ranks, some at a time: it is nowhere as a whole.
 void write_plan(const std::string& path, const Model& model) {
   const Comm* comm = ranks().get();
-  double points = static_cast<double>(model.source.size());
-  if (comm)
-    points = comm->gather(Vector::Constant(1, points),
-                          std::vector<Index>(static_cast<std::size_t>(comm->size()), 1))
-                 .sum();
+  const double points = sum_of_ranks(static_cast<double>(model.source.size()));
   if (!first_rank()) return send_plan(model, *comm);
   int next = 1;
   const auto receive = [&](const io::TakeRows& take) {
@@ -140,24 +144,29 @@ void Job::read() {
   arguments.prediction.validate();
   problem = load_problem(arguments.fit);
   options = load_options(arguments.fit, problem);
-  const Rule rule = arguments.prediction.rule;
-  const bool by_neighbours =
-      rule == Rule::nearest || (rule == Rule::automatic && options.method == Method::paper);
-  if (rule == Rule::head && options.method == Method::paper)
+  if (arguments.prediction.rule == Rule::head && options.method == Method::paper)
     throw Error({.field = "--rule",
                  .value = "head",
                  .problem = "needs the class-aware method",
                  .remedy = "leave out $method, or give another $rule"});
-  if (by_neighbours && !several_ranks()) {
-    const auto voters = positive_entries(problem.source.probabilities()).size();
-    arguments.prediction.validate(static_cast<Index>(voters));
-  }
   if (!arguments.fit.target_labels.empty() || !arguments.test_labels.empty())
     source_labels = labels_of_source(arguments.fit, problem);
   test = load_test(arguments, problem, source_labels);
   if (!arguments.fit.target_labels.empty())
     target.truth = load_target_labels(arguments.fit.target_labels, "--target-labels",
                                       problem.target.size(), source_labels);
+}
+
+// More neighbours than all ranks have are refused before the fit. Where no point has a weight, the
+// fit refuses that.
+void Job::require_voters() const {
+  const Rule rule = arguments.prediction.rule;
+  if (rule != Rule::nearest && !(rule == Rule::automatic && options.method == Method::paper))
+    return;
+  const Vector& weights = problem.source.weights;
+  const Index here = weights.size() > 0 ? (weights.array() > 0).count() : problem.source.size();
+  const double voters = sum_of_ranks(static_cast<double>(here));
+  if (voters > 0) arguments.prediction.validate(static_cast<Index>(voters));
 }
 
 Report Job::report() const {
@@ -254,9 +263,10 @@ int run(const AdaptCommand& arguments) {
         wanted(arguments), others, arguments.overwrite);
   });
   agree(ranks().get(), [&] { job.read(); });
+  job.require_voters();
   warn_of(job.problem, arguments.run.quiet);
   if (arguments.fit.dry_run) {
-    tell_estimate(job.problem, job.options, arguments.run.json);
+    agree(ranks().get(), [&] { tell_estimate(job.problem, job.options, arguments.run.json); });
     return Exit::success;
   }
   agree(ranks().get(), [&] { require_reachable(job.problem, job.options, arguments.run.quiet); });

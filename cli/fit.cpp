@@ -64,7 +64,7 @@ int run(const FitCommand& arguments) {
 
   warn_of(problem, quiet);
   if (arguments.fit.dry_run) {
-    tell_estimate(problem, options, arguments.run.json);
+    agree(ranks().get(), [&] { tell_estimate(problem, options, arguments.run.json); });
     return Exit::success;
   }
   agree(ranks().get(), [&] { require_reachable(problem, options, quiet); });

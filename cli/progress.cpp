@@ -292,7 +292,8 @@ void drop_checkpoint(const std::string& path, const Status& status) {
 }
 
 int conclude(const Status& status, const std::string& missing) {
-  if (Interrupt::requested()) {
+  // Another rank may have been asked, and one that was leaves the same out as all.
+  if (Interrupt::requested() || status.outcome == Outcome::stopped || !missing.empty()) {
     const std::string how_far = status.message.text(flag_of);
     tell(stderr, "stopped by {}{}{}{}\n",
          interrupt_signal == SIGINT   ? "Ctrl-C"

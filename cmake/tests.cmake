@@ -226,6 +226,14 @@ if(REMBLAI_BUILD_CLI)
               $<TARGET_FILE:remblai_cli> ${MPIEXEC_EXECUTABLE} ${PROJECT_BINARY_DIR}/mpirun_test)
     set_tests_properties(Ranks.under_mpirun PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 900
                                                        COST 50)
+    add_executable(remblai_mpi_errors tests/ranks/mpi_errors.cpp)
+    target_link_libraries(remblai_mpi_errors PRIVATE remblai_internal remblai_test_flags
+                                                     MPI::MPI_CXX)
+    add_test(NAME Ranks.errors_of_mpi COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root -n 1
+                                              $<TARGET_FILE:remblai_mpi_errors>)
+    set_tests_properties(
+      Ranks.errors_of_mpi PROPERTIES LABELS slow PASS_REGULAR_EXPRESSION "MPI_ERR_RANK"
+                                     FAIL_REGULAR_EXPRESSION "went on")
   else()
     message(STATUS "No test under mpirun: this build has no MPI (libopenmpi-dev, openmpi-bin)")
   endif()

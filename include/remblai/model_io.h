@@ -8,7 +8,8 @@
 
 namespace remblai {
 
-/// Writes a model to a file, as a whole or not at all.
+/// Writes a model to a file, as a whole or not at all. Throws Error for the model of one of several
+/// ranks: `gathered` gives the one to write.
 REMBLAI_API void save(const Model& model, const std::string& path);
 
 /// Loads a model that `save` wrote. Its predictions are the same bit for bit. Throws Error for any

@@ -52,6 +52,8 @@ class MpiComm final : public Comm {
   explicit MpiComm(MPI_Comm comm) {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_dup(comm, &aside_);
+    // A copy has the error handler of its caller, and that of mpi4py lets every call return.
+    for (const MPI_Comm own : {comm_, aside_}) MPI_Comm_set_errhandler(own, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
     MPI_Comm here = MPI_COMM_NULL;

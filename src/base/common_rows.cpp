@@ -9,17 +9,22 @@
 namespace remblai {
 
 Matrix CommonRows::sum(Index rows, Index height, Index width,
-                       const std::function<Matrix(Rows)>& part) const {
+                       const std::function<Matrix(Rows)>& part,
+                       const std::function<void()>& between) const {
   if (!divided()) return part({0, rows});
-  Matrix total = shard.sum(rows - common, height, width, [&](Rows some) {
-    return part({some.begin + common, some.end + common});
-  });
+  Matrix total = shard.sum(
+      rows - common, height, width,
+      [&](Rows some) {
+        return part({some.begin + common, some.end + common});
+      },
+      between);
   const linalg::Threads alone(1);
   const Index pieces = common > 0 ? piece_count(common) : 0;
   std::vector<Matrix> ready;
   for (Index first = 0; first < pieces; first += static_cast<Index>(ready.size())) {
     ready.resize(
         static_cast<std::size_t>(std::min(shard.parts_at_once(height * width), pieces - first)));
+    for (std::size_t i = 0; between && i < ready.size(); ++i) between();
     run_pieces(static_cast<Index>(ready.size()), static_cast<int>(ready.size()), [&](Index k) {
       ready[static_cast<std::size_t>(k)] = part(piece(common, pieces, first + k));
     });
@@ -63,6 +68,21 @@ Matrix CommonRows::rows_of(const Matrix& rows, const std::vector<Index>& numbers
       chosen.row(static_cast<Index>(i)) = found.row(next++);
   }
   return chosen;
+}
+
+Matrix CommonRows::united(const Matrix& rows) const {
+  if (!divided()) return rows;
+  Matrix all(total(rows.rows()), rows.cols());
+  all << rows.topRows(common), remblai::united(shard, rows.bottomRows(rows.rows() - common));
+  return all;
+}
+
+Matrix CommonRows::own(const Matrix& all) const {
+  if (!divided()) return all;
+  const Index here = shard.rows_of_ranks()[static_cast<std::size_t>(shard.comm()->rank())];
+  Matrix rows(common + here, all.cols());
+  rows << all.topRows(common), all.middleRows(common + shard.first(), here);
+  return rows;
 }
 
 void keep_share(const Comm& comm, Matrix& rows) {

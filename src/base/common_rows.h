@@ -32,8 +32,9 @@ struct CommonRows {
   }
 
   /// The sum over the rows of all ranks of what `part` makes of some of them. Where there are
-  /// ranks, several threads call it.
-  Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part) const;
+  /// ranks, several threads call it, and `between` is called as by Shard::sum.
+  Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part,
+             const std::function<void()>& between = {}) const;
   double sum(const Vector& values) const;
   double dot(const Vector& a, const Vector& b) const;
 
@@ -43,6 +44,12 @@ struct CommonRows {
 
   /// Some rows of all, on every rank. The common ones have the first numbers.
   Matrix rows_of(const Matrix& rows, const std::vector<Index>& numbers) const;
+
+  /// All rows, on every rank.
+  Matrix united(const Matrix& rows) const;
+
+  /// What is here of all rows that `united` gave.
+  Matrix own(const Matrix& all) const;
 };
 
 /// Of rows that every rank has, each keeps its share (`share_of`).

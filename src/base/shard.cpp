@@ -202,9 +202,15 @@ Index Shard::parts_at_once(Index size) const {
   return std::clamp<Index>(static_cast<Index>(std::min(most, 1e6)), 1, threads_);
 }
 
-Matrix Shard::sum(Index rows, Index height, Index width,
-                  const std::function<Matrix(Rows)>& part) const {
+void Shard::even_out(Index own, const std::function<void()>& ask) const {
+  const auto most = static_cast<Index>(maximum(static_cast<double>(own)));
+  for (Index k = own; k < most; ++k) ask();
+}
+
+Matrix Shard::sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part,
+                  const std::function<void()>& between) const {
   if (!comm_) return part({0, rows});
+  if (between) even_out(pieces(), between);
   const linalg::Threads alone(1);
   std::vector<Vector> ready;  // of the pieces from `begin` on: they are asked for in order
   const Index at_once = parts_at_once(height * width);
@@ -213,6 +219,7 @@ Matrix Shard::sum(Index rows, Index height, Index width,
     if (k >= begin + static_cast<Index>(ready.size())) {
       begin = k;
       ready.resize(static_cast<std::size_t>(std::min(at_once, pieces() - k)));
+      for (std::size_t i = 0; between && i < ready.size(); ++i) between();
       run_pieces(static_cast<Index>(ready.size()), threads_, [&](Index place) {
         const Matrix one = part(piece(begin + place));
         ready[static_cast<std::size_t>(place)] = Eigen::Map<const Vector>(one.data(), one.size());

@@ -57,8 +57,14 @@ class Shard {
   /// there are threads, fewer where that would take more than 2 GiB.
   Index parts_at_once(Index size) const;
 
-  /// The sum over pieces for matrices.
-  Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part) const;
+  /// The sum over pieces for matrices. Of a divided shard `between` is called once for each piece,
+  /// by one thread, and on all ranks as often: there they may ask each other something.
+  Matrix sum(Index rows, Index height, Index width, const std::function<Matrix(Rows)>& part,
+             const std::function<void()>& between = {}) const;
+
+  /// Calls `ask` until a rank that goes on to call it `own` times has done so as often as every
+  /// other.
+  void even_out(Index own, const std::function<void()>& ask) const;
 
   /// The rows of the local pieces, each by itself, as `make` gives them. Products of matrices round
   /// by how many rows they have: so they are the same for any number of ranks. The plain call

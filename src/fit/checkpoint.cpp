@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t checkpoint_version = 2;
 
+// Behind the fingerprint of a run of several processes.
+constexpr const char* of_ranks = " of ranks";
+
 /// FNV-1a, of 64 bits: against mistakes, not against malice.
 class Hash {
  public:
@@ -102,12 +105,10 @@ constexpr std::string_view revision = "3";
 
 }  // namespace
 
-Model summary_of(const Model& model, const Space& space) {
-  const Domain& source = model.source;
-  Model summary;
-  summary.target = model.target;
+Domain summary_of(const Domain& source, const Space& space) {
+  Domain summary;
   const auto count = static_cast<Index>(space.source_rows.size());
-  summary.source.points = space.shard.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
+  summary.points = space.shard.sum(count, 2, source.dimension() + 2, [&](Rows rows) {
     Matrix sums = Matrix::Zero(2, source.dimension() + 2);
     for (Index k = rows.begin; k < rows.end; ++k) {
       const Index i = space.source_rows[static_cast<std::size_t>(k)];
@@ -122,10 +123,10 @@ Model summary_of(const Model& model, const Space& space) {
   return summary;
 }
 
-std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options,
-                        const Model* start) {
+std::string fingerprint(const Domain& source, const Domain& target, const Labels& known_labels,
+                        const Options& options, const Model* start) {
   Hash hash;
-  for (const Domain* domain : {&problem.source, &problem.target}) {
+  for (const Domain* domain : {&source, &target}) {
     hash.add(domain->points);
     hash.add(domain->weights);
     hash.add(domain->labels);
@@ -147,8 +148,8 @@ std::string fingerprint(const Model& problem, const Labels& known_labels, const 
   return hash.text();
 }
 
-CheckpointFile::CheckpointFile(const Checkpoint& settings, std::string fingerprint)
-    : settings_(settings), fingerprint_(std::move(fingerprint)) {}
+CheckpointFile::CheckpointFile(const Checkpoint& settings, std::string fingerprint, bool ranks)
+    : settings_(settings), fingerprint_(std::move(fingerprint) + (ranks ? of_ranks : "")) {}
 
 std::optional<RunState> CheckpointFile::load() {
   std::error_code ignored;
@@ -178,7 +179,13 @@ std::optional<RunState> CheckpointFile::load() {
   if (find("checkpoint_version").size() != 1 ||
       find("checkpoint_version")(0, 0) != checkpoint_version)
     refuse("it was written by another version", "remove it, or name another file");
-  if (text("fingerprint") != fingerprint_)
+  const std::string found = text("fingerprint");
+  const bool by_ranks = found.ends_with(of_ranks);
+  if (by_ranks != fingerprint_.ends_with(of_ranks))
+    refuse(by_ranks ? "it was written under mpirun, and this run is not"
+                    : "it was written without mpirun, and this run is under it",
+           "start the run as it was started before, or name another file");
+  if (found != fingerprint_)
     refuse("it belongs to other data or other options", "give the same, or name another file");
   RunState state;
   try {

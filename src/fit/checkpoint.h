@@ -26,18 +26,19 @@ struct RunState {
 
 /// What stands for the source points of all ranks in a fingerprint: sums over those of positive
 /// weight, which have the same bits for any number of ranks, plain and with weights that change
-/// from row to row. The target is what every rank has.
-Model summary_of(const Model& problem, const Space& space);
+/// from row to row.
+Domain summary_of(const Domain& source, const Space& space);
 
 /// The problem, the options but for where the work is done, and the model to start from where there
 /// is one, as a short text: two runs with the same one come to the same result.
-std::string fingerprint(const Model& problem, const Labels& known_labels, const Options& options,
-                        const Model* start);
+std::string fingerprint(const Domain& source, const Domain& target, const Labels& known_labels,
+                        const Options& options, const Model* start);
 
 /// The file of a run. Trouble with writing it is told once and does not stop the run.
 class CheckpointFile {
  public:
-  CheckpointFile(const Checkpoint& settings, std::string fingerprint);
+  /// `ranks`: the fingerprint is one of several processes, which is none of one process.
+  CheckpointFile(const Checkpoint& settings, std::string fingerprint, bool ranks = false);
 
   /// What an earlier run left, where the settings ask for that and it is there. Throws Error when
   /// it belongs to another problem or is damaged.

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "fit/clouds.h"
 #include "fit/kernel_ridge.h"
+#include "remblai/comm.h"
 #include "remblai/devices.h"
 #include "remblai/error.h"
 #include "remblai/threads.h"
@@ -20,15 +21,24 @@
 namespace remblai {
 namespace {
 
+/// Of this process, of `ranks` in all and `here` on this machine that have about as much each.
 struct Sizes {
   double m, n, d, rank, pairs;
+  double ranks = 1, here = 1;
+  double points() const { return m * ranks + n; }
 };
 
-Sizes sizes_of(const Problem& problem) {
+Sizes sizes_of(const Problem& problem, const Options& options) {
   const auto m = static_cast<double>(problem.source.size());
   const auto n = static_cast<double>(problem.target.size());
   const auto d = static_cast<double>(problem.source.dimension());
-  return {m, n, d, std::min(d, m + n), m * n};
+  Sizes sizes{m, n, d, std::min(d, m + n), m * n};
+  if (const Comm* comm = options.resources.comm.get()) {
+    sizes.ranks = comm->size();
+    sizes.here = comm->ranks_here();
+    sizes.rank = std::min(d, sizes.points());
+  }
+  return sizes;
 }
 
 double entry_bytes(const Options& options) {
@@ -40,16 +50,17 @@ bool keeps_pairs(const Sizes& sizes, const Options& options, double budget) {
   return (2 * entry_bytes(options) + 4) * sizes.pairs <= budget;
 }
 
-/// Distances that the parts of a judgement share, while they fit the budget.
+/// Distances that the parts of a judgement share, while they fit the budget of one process.
 double cloud_bytes(const Sizes& sizes, double budget) {
-  const double points = sizes.m + sizes.n, bytes = measured_bytes(points);
-  return points <= static_cast<double>(most_measured) && bytes <= budget ? bytes : 0;
+  const double points = sizes.points(), bytes = measured_bytes(points);
+  const bool kept = points <= static_cast<double>(most_measured) && bytes <= budget;
+  return kept && sizes.ranks == 1 ? bytes : 0;
 }
 
 /// Exact systems are four matrices of all their points. With landmarks there are as many again, and
 /// three blocks of the kernel between them and the points.
 double system_bytes(const Sizes& sizes, const Options& options) {
-  const double most = options.classes.landmarks, points = sizes.m + sizes.n;
+  const double most = options.classes.landmarks, points = sizes.points();
   return points <= most ? 4 * 8 * points * points
                         : 8 * (8 * most + 3 * std::min<double>(points, rows_at_a_time)) * most;
 }
@@ -66,8 +77,9 @@ struct Bytes {
   double all() const { return points + metric + exact + pairs + std::max(clouds, systems); }
 };
 
+/// Of one rank.
 Bytes bytes_of(const Sizes& sizes, const Options& options, double free) {
-  const double budget = memory_budget(options.resources, free);
+  const double budget = memory_budget(options.resources, free / sizes.here);
   const bool classes = options.method == Method::class_aware;
   return {4 * 8 * (sizes.m + sizes.n) * sizes.d,
           options.metric == MetricChoice::learned ? 8 * 8 * sizes.rank * sizes.rank : 0,
@@ -118,8 +130,9 @@ Matrix some_points(const Matrix& points, Index most) {
 /// Seconds of one pass for each pair, from a tile that is treated as the whole will be.
 double seconds_of_a_pair(const Problem& problem, const Options& options, bool stored) {
   constexpr Index tile = 768;
-  const Matrix x = some_points(problem.source.points, tile);
   const Matrix z = some_points(problem.target.points, tile);
+  const bool none = problem.source.size() == 0;  // a rank may have no points
+  const Matrix x = none ? z : some_points(problem.source.points, tile);
   Resources resources = options.resources;
   resources.device = Device::cpu;
   resources.comm = nullptr;  // the tile is that of this process alone
@@ -154,15 +167,15 @@ double seconds_of_an_operation() {
 Estimate estimate(const Problem& problem, const Options& asked) {
   const Options options = asked.resolved();
   options.validate();
-  problem.source.validate("source");
+  problem.source.validate("source", options.resources.comm != nullptr);
   problem.target.validate("target");
   const linalg::Threads scope(thread_count(options.resources.threads));
-  const Sizes sizes = sizes_of(problem);
+  const Sizes sizes = sizes_of(problem, options);
   Estimate out;
   out.available = available_memory();
   const Bytes bytes = bytes_of(sizes, options, out.available);
   out.stored = bytes.pairs > 0;
-  out.memory = bytes.all();
+  out.memory = sizes.here * bytes.all();
   out.pass_seconds = sizes.pairs * seconds_of_a_pair(problem, options, out.stored);
   // About as many as benchmarks show between lambda = 1 and 0.001 times the mean cost.
   const double lambda = options.lambda_unit == Unit::relative ? options.lambda : 0.05;
@@ -171,8 +184,7 @@ Estimate estimate(const Problem& problem, const Options& asked) {
   const bool classes = options.method == Method::class_aware;
   out.steps = learns || classes ? options.steps : 1;
   const double operation = seconds_of_an_operation();
-  const double support =
-      std::min(sizes.m + sizes.n, static_cast<double>(options.classes.landmarks));
+  const double support = std::min(sizes.points(), static_cast<double>(options.classes.landmarks));
   // An eigen-decomposition and products; three systems, with their candidates.
   const double metric = learns ? 15 * std::pow(sizes.rank, 3) + sizes.pairs * sizes.rank : 0;
   const double systems =
@@ -184,14 +196,15 @@ Estimate estimate(const Problem& problem, const Options& asked) {
 
 void require_reach(const Problem& problem, const Options& asked) {
   const Options options = asked.resolved();
-  const Sizes sizes = sizes_of(problem);
+  const Sizes sizes = sizes_of(problem, options);
   const double free = available_memory();
   const Bytes needed = bytes_of(sizes, options, free);
-  if (needed.all() <= free) return;
+  const double all = sizes.here * needed.all();
+  if (all <= free) return;
   throw Error({.field = "source and target",
                .value = fmt::format("{} x {} points of {} coordinates", sizes.m, sizes.n, sizes.d),
-               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free",
-                                      needed.all() / 0x1p30, free / 0x1p30),
+               .problem = fmt::format("need about {:.2g} GiB, {:.2g} GiB are free", all / 0x1p30,
+                                      free / 0x1p30),
                .remedy = "give " + what_saves_memory(needed, options)});
 }
 

@@ -44,18 +44,19 @@ std::vector<Index> even_sample(Index size, Index count) {
 
 KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances, CommonRows rows)
     : points_(points), rows_(std::move(rows)) {
-  if (!rows_.divided() && points.rows() <= landmarks) {
-    distances_ = distances.size() ? std::move(distances) : squared_distances(points);
+  if (rows_.total(points.rows()) <= landmarks) {
+    if (rows_.divided()) support_ = rows_.united(points);
+    distances_ = distances.size() ? std::move(distances) : squared_distances(support());
     return;
   }
   support_ = rows_.rows_of(points, even_sample(rows_.total(points.rows()), landmarks));
 }
 
 void KernelRidge::set_width(double width) {
-  if (support_.size() == 0 && width_ == 2 * width) {
+  if (exact() && width_ == 2 * width) {
     for (Index i = 0; i < kernel_.rows(); ++i)
       from_diagonal(kernel_, i).array() *= from_diagonal(kernel_, i).array();
-  } else if (support_.size() == 0) {
+  } else if (exact()) {
     kernel_ = upper_gaussian(distances_, width);
   }
   width_ = width;
@@ -64,8 +65,13 @@ void KernelRidge::set_width(double width) {
 KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double smoothing,
                            Index judged, const Pulse& pulse) const {
   if (pulse && !pulse()) return {};
-  return support_.size() ? landmark_fit(targets, weights, smoothing, judged, pulse)
-                         : exact_fit(targets, weights, smoothing, judged);
+  if (!exact()) return landmark_fit(targets, weights, smoothing, judged, pulse);
+  if (!rows_.divided()) return exact_fit(targets, weights, smoothing, judged);
+  const CommonRows last = rows_.last(judged, points_.rows());
+  KernelFit fit =
+      exact_fit(rows_.united(targets), rows_.united(weights), smoothing, last.total(judged));
+  if (fit.coefficients.size() > 0) fit.left_out = last.own(fit.left_out);
+  return fit;
 }
 
 // With H = (K + diag(smoothing/w))^-1 the coefficients are H T, and without point i the value there
@@ -104,18 +110,18 @@ Matrix KernelRidge::landmark_kernel(Rows rows) const {
 KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
                                     Index judged, const Pulse& pulse) const {
   const Index n = points_.rows(), size = support_.rows(), classes = targets.cols();
-  const auto stops = [&] { return !rows_.divided() && pulse && !pulse(); };
+  bool stopped = false;
+  const auto ask = [&] { stopped = stopped || (pulse && !pulse()); };
   Matrix own = squared_distances(support_), root, lower;
   gaussian(own, width_);
   own.diagonal().array() += jitter;
   KernelFit fit;
   if (!rows_.shard.all(linalg::cholesky(own, root))) return fit;
   // Phi' W Phi, Phi' W T, and a column for |Phi|^2.
-  bool stopped = false;
-  Matrix sums = rows_.sum(n, size, size + classes + 1, [&](Rows some) {
+  const auto sums_of = [&](Rows some) {
     Matrix part = Matrix::Zero(size, size + classes + 1);
     for (Index first = some.begin; first < some.end && !stopped; first += rows_at_a_time) {
-      if (stops()) stopped = true;
+      if (!rows_.divided()) ask();
       const Index count = std::min(rows_at_a_time, some.end - first);
       const Vector roots = weights.segment(first, count).cwiseSqrt();
       Matrix features =
@@ -127,7 +133,8 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
           linalg::multiply(features, roots.asDiagonal() * targets.middleRows(first, count));
     }
     return part;
-  });
+  };
+  const Matrix sums = rows_.sum(n, size, size + classes + 1, sums_of, ask);
   if (stopped) return {};
   Matrix normal = sums.leftCols(size);
   normal.diagonal().array() += smoothing;
@@ -142,11 +149,13 @@ KernelFit KernelRidge::landmark_fit(const Matrix& targets, const Vector& weights
   const Matrix both = linalg::multiply(root, lower);
   fit.left_out.resize(judged, classes);
   const Index before = n - judged;
-  rows_.last(judged, n).visit(judged, rows_at_a_time, [&](Rows some) {
-    if (stopped || stops()) {
-      stopped = true;
-      return;
-    }
+  const CommonRows last = rows_.last(judged, n);
+  Index visits = 0;
+  last.visit(judged, rows_at_a_time, [&](Rows) { ++visits; });
+  rows_.shard.even_out(visits, ask);
+  last.visit(judged, rows_at_a_time, [&](Rows some) {
+    ask();
+    if (stopped) return;
     const Index first = before + some.begin, count = some.end - some.begin;
     const Matrix kernel = landmark_kernel({first, first + count});
     const Vector leverage =

@@ -28,8 +28,8 @@ struct KernelFit {
 /// The systems of one set of points. Up to `landmarks` points they are solved exactly, by a
 /// Cholesky factorisation: O(n^3 / 3) for each fit. Beyond, so many of the points, drawn evenly,
 /// stand for all (Nystrom): f is then a sum over these alone, in O(n landmarks^2) time and
-/// O(landmarks^2) memory. Where rows are divided among ranks landmarks are taken always, all points
-/// where these are few.
+/// O(landmarks^2) memory. Where rows are divided among ranks, exact systems are solved by each of
+/// them, which costs as much as in one process, and what landmarks need of the points is summed up.
 class KernelRidge {
  public:
   /// `points` must outlive it. `distances` are the squared ones among them, the upper triangle,
@@ -48,6 +48,7 @@ class KernelRidge {
                 const Pulse& pulse = {}) const;
 
  private:
+  bool exact() const { return distances_.size() > 0; }
   KernelFit exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
                       Index judged) const;
   KernelFit landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
@@ -57,7 +58,7 @@ class KernelRidge {
 
   const Matrix& points_;
   CommonRows rows_;
-  Matrix support_;             // landmarks; empty: all points
+  Matrix support_;             // landmarks, or the points of all ranks; empty: all points are here
   Matrix distances_, kernel_;  // among all points, upper triangles; empty where there are landmarks
   double width_ = 0;
 };

@@ -25,7 +25,7 @@ Matrix unit_rows(Matrix points) {
 }
 
 // Square roots of the shares of each row. Divided by the largest first, so that no sum overflows.
-Matrix hellinger_rows(Matrix points) {
+Matrix hellinger_rows(Matrix points, Index first) {
   for (Index i = 0; i < points.rows(); ++i) {
     auto row = points.row(i);
     Index place = 0;
@@ -34,7 +34,7 @@ Matrix hellinger_rows(Matrix points) {
                    .value = "hellinger",
                    .problem = fmt::format("needs values of 0 or more; row {}, column {} (counted "
                                           "from 1) is {}",
-                                          i + 1, place + 1, row[place]),
+                                          first + i + 1, place + 1, row[place]),
                    .remedy = "choose another $preprocess for points that are no histograms"});
     const double largest = row.maxCoeff();
     if (!(largest > 0)) continue;
@@ -144,11 +144,16 @@ void Scaler::require_columns(const MatrixView& points) const {
 
 Matrix Scaler::apply(const MatrixView& points, Role role) const {
   if (kind == Preprocess::l2) return unit_rows(points);
-  if (kind == Preprocess::hellinger) return hellinger_rows(points);
+  if (kind == Preprocess::hellinger) return hellinger_rows(points, 0);
   if (mean.size() == 0) return linalg::copy_of(points);
   require_columns(points);
   return (points.rowwise() - mean_of(role).transpose()).array().rowwise() /
          scale_of(role).transpose().array();
+}
+
+Matrix apply_from(const Scaler& scaler, const MatrixView& points, Role role, Index first) {
+  return scaler.kind == Preprocess::hellinger ? hellinger_rows(points, first)
+                                              : scaler.apply(points, role);
 }
 
 Matrix Scaler::undo(const Matrix& points, Role role) const {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "fit/checkpoint.h"
 #include "remblai/error.h"
 
 namespace remblai {
@@ -52,6 +53,28 @@ Vector probabilities_of(const Domain& source, const Shard& all) {
                  .problem = "all are zero",
                  .remedy = "at least one must be positive"});
   return Domain{Matrix(total, 0), {}, weights}.probabilities().segment(all.first(), source.size());
+}
+
+void require_alike(const Problem& problem, const Options& options, const Shard& all) {
+  if (!all.divided() || all.comm()->size() == 1) return;
+  require_same("options", fingerprint({}, {}, {}, options, nullptr), all);
+  require_same("target", fingerprint({}, problem.target, problem.known_labels, {}, nullptr), all);
+  const bool some = problem.source.size() > 0, labelled = problem.source.labelled();
+  if (all.any(some && labelled) && all.any(some && !labelled))
+    throw Error({.field = "source-labels",
+                 .problem = "some ranks have labels and some have none",
+                 .remedy = "give labels on all ranks or on none"});
+}
+
+void require_same(const char* field, const std::string& here, const Shard& all) {
+  if (!all.divided() || all.comm()->size() == 1) return;
+  std::string first = here;
+  all.comm()->broadcast(first, 0);
+  if (all.any(first != here))
+    throw Error({.field = field,
+                 .problem = "the ranks were not given the same",
+                 .remedy = "give every rank the same options, target, known labels, checkpoint and "
+                           "model to start from; its own are rows of the source alone"});
 }
 
 void require_one_process(const Options& options, const Shard& all) {

@@ -76,6 +76,7 @@ Session::Session(Problem problem, const Options& options, Span span)
     : all_(options.resources.comm, problem.source.size(), thread_count(options.resources)),
       span_(span) {
   all_.agree([&] { require_usable(problem, options, all_); });
+  require_alike(problem, options, all_);
   const DenseWork scope(blas_threads(options.resources), options.resources, problem.source.size(),
                         problem.target.size());
   shared_.features = problem.features;
@@ -88,7 +89,9 @@ Session::Session(Problem problem, const Options& options, Span span)
   // Points that stay as they are are not copied, and others are not kept beside what became of
   // them.
   const auto preprocess = [&](Matrix& points, Role role) {
-    if (options.preprocess != Preprocess::none) points = shared_.scaler.apply(points, role);
+    const Index first = role == Role::source ? all_.first() : 0;
+    if (options.preprocess != Preprocess::none)
+      points = apply_from(shared_.scaler, points, role, first);
     return std::move(points);
   };
   const Vector q = problem.target.probabilities();
@@ -219,6 +222,11 @@ void Session::fit(const Options& asked, const Run& run) {
   has_fit_ = false;
   options.validate();
   require_one_process(options, all_);
+  if (all_.divided())
+    require_same("options",
+                 fingerprint({}, {}, {}, options, run.start) +
+                     (run.checkpoint.path.empty() ? "" : " with a checkpoint"),
+                 all_);
   const DenseWork scope(blas_threads(options.resources), options.resources, shared_.source.size(),
                         shared_.target.size());
   options_ = options;
@@ -226,9 +234,12 @@ void Session::fit(const Options& asked, const Run& run) {
   if (options.method == Method::class_aware)
     classes_.emplace(*space_, shared_.source.labels, known_labels_, options_);
   std::string run_of;  // whose state a checkpoint is
-  if (!run.checkpoint.path.empty())
-    run_of = fingerprint(all_.divided() ? summary_of(shared_, *space_) : shared_, known_labels_,
-                         options, run.start);
+  if (!run.checkpoint.path.empty()) {
+    const auto with = [&](const Domain& source) {
+      return fingerprint(source, shared_.target, known_labels_, options, run.start);
+    };
+    run_of = all_.divided() ? with(summary_of(shared_.source, *space_)) : with(shared_.source);
+  }
   // A model to start from is compared with all points. The class-aware method measures distances
   // between all target points and any others.
   target_divided_ = run.only && all_.divided() && !run.start;
@@ -246,7 +257,7 @@ void Session::fit(const Options& asked, const Run& run) {
   std::optional<CheckpointFile> file;
   std::optional<RunState> resumed;
   if (!run.checkpoint.path.empty()) {
-    file.emplace(run.checkpoint, run_of);
+    file.emplace(run.checkpoint, run_of, all_.divided());
     all_.agree([&] {
       resumed = file->load();
       if (resumed && !fits(*resumed))

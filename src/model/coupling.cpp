@@ -1,6 +1,8 @@
 // Rows of a plan, from potentials or from masses.
 #include "model/coupling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -282,14 +284,13 @@ class SparseCoupling final : public Coupling {
 
 }  // namespace
 
-void require_all_rows(const Model& model) {
+void require_all_rows(const Model& model, const char* what) {
   const Comm* comm = model.options.resources.comm.get();
   if (!comm || comm->size() == 1) return;
-  throw Error({.field = "comm",
-               .problem =
-                   "the way from target to source needs all source points, and each rank has "
-                   "its own",
-               .remedy = "use the model that gathered() gives"});
+  throw Error(
+      {.field = "comm",
+       .problem = fmt::format("{} needs all source points, and each rank has its own", what),
+       .remedy = "use the model that gathered() gives"});
 }
 
 DenseWork dense_work_of(const Model& model) {

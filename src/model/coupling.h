@@ -15,9 +15,9 @@ namespace remblai {
 /// is at hand: a model may have come from another machine.
 DenseWork dense_work_of(const Model& model);
 
-/// Throws Error where the model has the source points of one rank of several: what goes from target
-/// points to source points would see those alone.
-void require_all_rows(const Model& model);
+/// Throws Error where the model has the source points of one rank of several, and `what` needs those
+/// of all.
+void require_all_rows(const Model& model, const char* what);
 
 /// Forward: from source points to target points. Backward: the other way.
 enum class Direction { forward, backward };

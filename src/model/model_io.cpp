@@ -337,6 +337,7 @@ Error refusal(const std::string& path, const std::string& cause) {
 }  // namespace
 
 void save(const Model& model, const std::string& path) {
+  require_all_rows(model, "a model file");
   std::map<std::string, io::Value> arrays;
   for_each_array(model, [&](const char* key, const auto& values) {
     if (values.size() > 0) arrays[key] = &values;

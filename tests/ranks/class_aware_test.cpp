@@ -2,6 +2,7 @@
 // process.
 #include <gtest/gtest.h>
 
+#include "fit/kernel_ridge.h"
 #include "ranks/ranks_data.h"
 #include "remblai/map.h"
 #include "remblai/predict.h"
@@ -68,8 +69,11 @@ void expect_same_classes(const Data& given) {
     EXPECT_EQ(several.labels, one.labels) << ranks;
     EXPECT_EQ(several.neighbours, one.neighbours) << ranks;
   }
-  // Exact systems and those with all points as landmarks differ by rounding alone.
+  // One process solves the same systems, but for rounding.
   const Model alone = fit(given.problem, given.options);
+  if (given.options.classes.landmarks > given.problem.source.size() + given.problem.target.size()) {
+    EXPECT_EQ(one.model.classes->head.missed, 0) << "landmarks where systems are exact";
+  }
   EXPECT_EQ(one.labels, predict(alone, given.problem.target.points, {}));
   EXPECT_LE((one.model.classes->shares - alone.classes->shares).cwiseAbs().maxCoeff(), 1e-6);
   EXPECT_NEAR(one.model.classes->reliability, alone.classes->reliability, 1e-12);
@@ -147,6 +151,50 @@ TEST(RanksClassAware, LabelsThatAreMissingAreAnErrorOfAll) {
     options.resources.comm = comm;
     EXPECT_THROW(fit(part, options), Error);
   });
+}
+
+// Ranks have unequal numbers of pieces. Wherever the answer is no, all hear it and return.
+TEST(RanksClassAware, LandmarkFitsAskAllRanksBetweenPieces) {
+  const Matrix all = normal_points(500, 3, 1), common = normal_points(70, 3, 2);
+  const auto fit_until = [&](int most) {
+    int asked_by_first = 0;
+    run_ranks(4, [&](const std::shared_ptr<const Comm>& comm) {
+      const auto [first, last] = share_of(500, comm->rank(), comm->size());
+      const Shard shard(comm, last - first, 1 + comm->rank() % 2);
+      Matrix points(70 + last - first, 3);
+      points << common, all.middleRows(first, last - first);
+      KernelRidge ridge(points, 40, {}, CommonRows::of(shard, 70));
+      ridge.set_width(3);
+      int asked = 0;
+      const KernelFit fit = ridge.fit(points.leftCols(2), Vector::Ones(points.rows()), 0.1,
+                                      last - first, [&] { return shard.all(++asked < most); });
+      EXPECT_EQ(fit.coefficients.size() > 0, asked < most) << most;
+      EXPECT_EQ(shard.maximum(asked), asked) << most;
+      if (comm->rank() == 0) asked_by_first = asked;
+    });
+    return asked_by_first;
+  };
+  const int total = fit_until(1000);
+  EXPECT_GE(total, 10);
+  for (int most = 1; most <= total; ++most) EXPECT_EQ(fit_until(most), most);
+}
+
+TEST(RanksClassAware, NewPointsNeedTheClassesOfAllSourcePoints) {
+  const Data given = classes(200, 60, 3, 3);
+  for (const int ranks : {1, 3})
+    run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
+      Options options = given.options;
+      options.steps = 1;
+      options.resources.comm = comm;
+      const Model model = fit(part_of(given.problem, *comm), options);
+      const Matrix& points = given.problem.source.points;
+      if (ranks == 1) {
+        EXPECT_EQ(map(model, points).rows(), 200);
+      } else {
+        EXPECT_THROW(map(model, points), Error);
+      }
+      EXPECT_EQ(map(model).rows(), model.source.size());
+    });
 }
 
 TEST(RanksClassAware, OneRankThatStopsStopsAll) {

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <mutex>
 
 #include "ranks/ranks_data.h"
 #include "remblai/error.h"
+#include "remblai/estimate.h"
 #include "remblai/map.h"
+#include "remblai/model_io.h"
 #include "remblai/predict.h"
 
 namespace remblai {
@@ -90,9 +93,18 @@ TEST(RanksFit, EveryPriorMetricSeedAndPreprocessing) {
     given.options.seed = 5;
     expect_same_for_any_number(given);
   }
-  for (const auto metric : {MetricChoice::identity, MetricChoice::w}) {
+  for (const auto metric : {MetricChoice::identity, MetricChoice::w, MetricChoice::w_inverse}) {
     Data given = data(150, 70, 3);
     given.options.metric = metric;
+    expect_same_for_any_number(given);
+  }
+  const Matrix matrix{{3, 1, 0}, {1, 2, 0.5}, {0, 0.5, 1}};
+  for (const bool metric : {true, false}) {
+    Data given = data(150, 70, 3);
+    if (metric)
+      given.options.metric = matrix;
+    else
+      given.options.prior = matrix;
     expect_same_for_any_number(given);
   }
   for (const auto kind :
@@ -101,6 +113,11 @@ TEST(RanksFit, EveryPriorMetricSeedAndPreprocessing) {
     given.options.preprocess = kind;
     expect_same_for_any_number(given);
   }
+  Data histograms = data(150, 70, 3);
+  for (Domain* domain : {&histograms.problem.source, &histograms.problem.target})
+    domain->points = domain->points.cwiseAbs().eval();
+  histograms.options.preprocess = Preprocess::hellinger;
+  expect_same_for_any_number(histograms);
 }
 
 TEST(RanksFit, SmallLambdaTakesNewtonSteps) {
@@ -210,6 +227,82 @@ TEST(RanksFit, AFaultOfOneRankIsThatOfAll) {
   });
 }
 
+TEST(RanksFit, AFaultHasTheNumberOfTheRowAmongAll) {
+  Data given = data(203, 30, 3);
+  given.options.preprocess = Preprocess::hellinger;
+  given.problem.source.points = given.problem.source.points.cwiseAbs().eval();
+  given.problem.target.points = given.problem.target.points.cwiseAbs().eval();
+  given.problem.source.points(150, 1) = -1;
+  run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    try {
+      fit(part_of(given.problem, *comm), options);
+      ADD_FAILURE() << "a negative value in a histogram";
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().problem.find("row 151, column 2"), std::string::npos)
+          << error.what();
+    }
+  });
+}
+
+// What all ranks have must be the same on all of them.
+TEST(RanksFit, WhatOneRankWasGivenAloneIsAFaultOfAll) {
+  const Data given = data(200, 30, 3);
+  const Model before = fit(given.problem, given.options);
+  struct Case {
+    const char* field;
+    std::function<void(Problem&, Options&)> change;
+    const Model* start = nullptr;
+    Checkpoint checkpoint = {};
+  };
+  const auto unchanged = [](Problem&, Options&) {};
+  const std::vector<Case> cases{
+      {"target", [](Problem& p, Options&) { p.target.points.array() += 1; }},
+      {"target", [](Problem& p, Options&) { p.target.points = normal_points(29, 3, 7); }},
+      {"target", [](Problem& p, Options&) { p.target.weights = Vector::LinSpaced(30, 1, 2); }},
+      {"target",
+       [](Problem& p, Options&) {
+         p.target.points = normal_points(30, 2, 7);
+         p.source.points = normal_points(p.source.size(), 2, 7);
+       }},
+      {"options", [](Problem&, Options& options) { options.lambda = 0.7; }},
+      {"options", [](Problem&, Options& options) { options.steps = 3; }},
+      {"options", [](Problem&, Options& options) { options.method = Method::class_aware; }},
+      {"options", [](Problem&, Options& options) { options.preprocess = Preprocess::zscore; }},
+      {"options",
+       [](Problem&, Options& options) { options.prior = Matrix(Matrix::Identity(3, 3)); }},
+      {"source-labels", [](Problem& p, Options&) { p.source.labels.resize(0); }},
+      {"options", unchanged, &before},
+      {"options", unchanged, nullptr, {.path = testing::TempDir() + "remblai_one_rank.npz"}},
+  };
+  for (const Case& one : cases)
+    run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
+      Problem part = part_of(given.problem, *comm);
+      Options options = given.options;
+      options.resources.comm = comm;
+      const bool other = comm->rank() == 1;
+      if (other) one.change(part, options);
+      try {
+        fit(part, options, {}, other ? one.start : nullptr, other ? one.checkpoint : Checkpoint());
+        ADD_FAILURE() << "rank " << comm->rank() << " went on";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.message().field, one.field) << error.what();
+      }
+    });
+}
+
+TEST(RanksFit, TheEstimateIsOfAllRanksOfTheMachine) {
+  const Data few = data(3, 20, 2), many = data(640, 300, 5);
+  const double alone = estimate(many.problem, many.options).memory;
+  run_ranks(4, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = many.options;
+    options.resources.comm = comm;
+    EXPECT_GE(estimate(part_of(few.problem, *comm), options).passes, 1);  // some have no point
+    EXPECT_GE(estimate(part_of(many.problem, *comm), options).memory, alone);
+  });
+}
+
 TEST(RanksFit, OneRankThatStopsStopsAll) {
   const Data given = data(200, 30, 3);
   run_ranks(3, [&](const std::shared_ptr<const Comm>& comm) {
@@ -237,6 +330,26 @@ TEST(RanksFit, ACheckpointGoesOnOnAnyNumberOfRanks) {
     EXPECT_EQ(model.g, whole.g) << after;
     EXPECT_EQ(model.history.size(), whole.history.size());
   }
+}
+
+TEST(RanksFit, ACheckpointOfOneProcessIsNoneOfRanks) {
+  const Data given = data(100, 40, 3);
+  const std::string path = testing::TempDir() + "remblai_ranks_or_not.npz";
+  std::remove(path.c_str());
+  const auto stop = [](const Progress& progress) { return !progress.record || progress.step < 2; };
+  fit(given.problem, given.options, stop, nullptr, {.path = path});
+  run_ranks(2, [&](const std::shared_ptr<const Comm>& comm) {
+    Options options = given.options;
+    options.resources.comm = comm;
+    const Checkpoint checkpoint{.path = path, .resume = true};
+    try {
+      fit(part_of(given.problem, *comm), options, {}, nullptr, checkpoint);
+      ADD_FAILURE() << "it went on";
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().problem.find("without mpirun"), std::string::npos) << error.what();
+    }
+  });
+  std::remove(path.c_str());
 }
 
 TEST(RanksFit, AModelToStartFromIsThatOfTheRank) {
@@ -346,8 +459,9 @@ TEST(RanksFit, TooManyNeighboursAreCountedOverAllRanks) {
   });
 }
 
-TEST(RanksFit, TheWayBackNeedsAllSourcePoints) {
+TEST(RanksFit, TheWayBackAndAFileNeedAllSourcePoints) {
   const Data given = data(70, 30, 2);
+  const std::string path = testing::TempDir() + "remblai_ranks_model.npz";
   for (const int ranks : {1, 2})
     run_ranks(ranks, [&](const std::shared_ptr<const Comm>& comm) {
       Options options = given.options;
@@ -360,11 +474,15 @@ TEST(RanksFit, TheWayBackNeedsAllSourcePoints) {
       }
       EXPECT_THROW(map_back(model), Error);
       EXPECT_THROW(map_back(model, targets), Error);
+      EXPECT_THROW(save(model, path), Error);
       const Model whole = gathered(model);
       if (comm->rank() == 0) {
         EXPECT_EQ(map_back(whole, targets).rows(), 30);
+        save(whole, path);
+        EXPECT_EQ(load(path).source.size(), 70);
       }
     });
+  std::remove(path.c_str());
 }
 
 TEST(RanksFit, WhatOneProcessDoesAloneIsRefused) {

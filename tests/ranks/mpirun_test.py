@@ -8,8 +8,10 @@ Exit code 77: MPI cannot be had here.
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 try:
     import numpy as np
@@ -28,6 +30,17 @@ def run(ranks, *words, seconds=120, **environment):
         cwd=folder, capture_output=True, text=True, timeout=seconds,
         env={**os.environ, **environment},
     )  # fmt: skip
+
+
+def started(pid, rank):
+    """Whether a process is that rank of the program."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return (words[0] == program.encode() and f"OMPI_COMM_WORLD_RANK={rank}".encode() in environment
+                and os.readlink(f"/proc/{pid}/cwd") == str(folder.resolve()))  # fmt: skip
+    except OSError:
+        return False
 
 
 def require(condition, what, finished=None):
@@ -82,6 +95,9 @@ def write_data(m, n, d):
     header = bytes([0, 0, 8, 3]) + b"".join(k.to_bytes(4, "big") for k in images.shape)
     (folder / "images.idx").write_bytes(header + images.tobytes())
     np.save(folder / "images.npy", images.reshape(m, 4).astype(float))
+    negative = images.reshape(m, 4).astype(float)
+    negative[-1, 0] = -1
+    np.save(folder / "negative.npy", negative)
     np.save(folder / "pixels.npy", draw.integers(0, 256, (n, 4)).astype(float))
 
 
@@ -169,14 +185,55 @@ def main():
         ([*FIT, "--source", "bad.npy"], "row 203, column 1"),
         ([*FIT, "--source", "nothing.npy"], "nothing.npy"),
         ([*FIT, "--source", "x.npy", "--lambda", "0"], "--lambda"),
+        ([*pixels, "--source", "negative.npy", "--preprocess", "hellinger"], "row 203, column 1"),
     ):
         done = run(3, *words, "--out", "fault.npz", seconds=60)
         require(done.returncode == 2, f"exit code of {words}", done)
         require(done.stderr.count("error:") == 1 and part in done.stderr, f"message of {words}", done)
         require(not (folder / "fault.npz").exists(), f"{words} left a file")
 
+    done = run(3, *ADAPT, "--neighbours", "500", "--out", "many", seconds=60)
+    require(done.returncode == 2 and "than the 203 labelled" in done.stderr, "neighbours", done)
+    require(not (folder / "many").exists(), "too many neighbours were seen after the fit", done)
+
+    # Ranks with different options end instead of waiting for each other.
+    words = [program, *FIT, "--source", "x.npy", "--out", "fault.npz", "--steps"]
+    done = subprocess.run([*LAUNCH, "-n", "1", *words, "2", ":", "-n", "1", *words, "3"],
+                          cwd=folder, capture_output=True, text=True, timeout=60)  # fmt: skip
+    require(done.returncode == 2 and "not given the same" in done.stderr, "different options", done)
+
+    # A rank that fails alone after the fit ends the others.
+    words = [program, *FIT[:-1], "--source", "x.npy", "--out", "full.npz", "--json"]
+    full = ["sh", "-c", 'exec "$@" > /dev/full', "sh", *words]
+    done = subprocess.run([*LAUNCH, "-n", "1", *full, ":", "-n", "2", *words],
+                          cwd=folder, capture_output=True, text=True, timeout=60)  # fmt: skip
+    require(done.returncode == 2 and done.stderr.count("error:") == 1, "a full disk", done)
+
+    # One rank that is asked to end stops all, and another number of ranks goes on from there.
+    words = [*FIT, "--source", "x.npy", "--steps", "1000", "--outer-tolerance", "0"]
+    stop = [*words, "--out", "stop.npz", "--checkpoint", "stop_state.npz"]
+    job = subprocess.Popen([*LAUNCH, "-n", "3", program, *stop], cwd=folder, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    end = time.monotonic() + 60
+    while not (folder / "stop_state.npz").exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if started(pid, 1):
+            os.kill(int(pid), signal.SIGTERM)
+    stdout, stderr = job.communicate(timeout=60)
+    done = subprocess.CompletedProcess(stop, job.returncode, stdout, stderr)
+    require(done.returncode == 130, "SIGTERM to one rank", done)
+    require("stopped by a request to terminate" in stderr, "the message after SIGTERM", done)
+    done = run(2, *stop, "--resume")
+    require(done.returncode == 3, "a run that goes on", done)
+    done = run(1, *words, "--out", "never_stopped.npz")
+    require(done.returncode == 3, "a run that is not stopped", done)
+    same_models("stop.npz", "never_stopped.npz", "a run that goes on with other ranks")
+
     # Fewer points than ranks.
     write_data(3, 20, 2)
+    done = run(4, *FIT, "--source", "x.npy", "--out", "dry.npz", "--dry-run")
+    require(done.returncode == 0 and done.stdout.count("the whole fit") == 1, "a dry run", done)
     for ranks in (1, 4):
         done = run(ranks, *ADAPT, "--out", f"few{ranks}")
         require(done.returncode in (0, 3), f"3 points on {ranks} ranks", done)
