@@ -155,20 +155,42 @@ def like(result: Float, given: NDArray[Any]) -> NDArray[Any]:
 
 
 def agreed(comm: Any, check: Callable[[], Any]) -> Any:
-    """What `check` returns; where it raises on some ranks of a communicator, all raise what the
-    first of them does. Without one, `check` is called."""
+    """What `check` returns; where it raises on some ranks of a communicator, all raise. Without
+    one, `check` is called."""
     if comm is None:
         return check()
     result: Any = None
     fault: Exception | None = None
     try:
         result = check()
-    except (TypeError, ValueError) as error:
+    except Exception as error:
         fault = error
-    for other in comm.allgather(fault):
-        if other is not None:
-            raise other
+    fault = fault_of_ranks(comm, fault)
+    if fault is not None:
+        raise fault
     return result
+
+
+def on_any_rank(comm: Any, here: bool) -> bool:
+    """Whether it is so on this rank or any other. All ranks call it."""
+    return here if comm is None else any(comm.allgather(here))
+
+
+def fault_of_ranks(comm: Any, fault: Any) -> Any:
+    """The `fault` of this rank, an exception or None; where only others have one, an exception that
+    says which rank that was and why. All ranks call it. Text crosses between them, for not every
+    exception can be pickled."""
+    if comm is None:
+        return fault
+    told = None
+    if fault is not None:
+        kinds = (kind for kind in (TypeError, ValueError) if isinstance(fault, kind))
+        told = next(kinds, RuntimeError), f"{type(fault).__name__}: {fault}"
+    for rank, other in enumerate(comm.allgather(told)):
+        if fault is None and other is not None:
+            kind, text = other
+            fault = kind(f"rank {rank} failed: {text}")
+    return fault
 
 
 def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
