@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -59,8 +60,10 @@ std::tuple<Model, nb::object> fit_model(const Given& given, const nb::dict& keyw
                                         nb::object callback, const Model* start,
                                         const std::optional<std::filesystem::path>& checkpoint,
                                         std::optional<int> comm) {
-  Options options = options_for(given, keywords);
-  if (comm) options.resources.comm = mpi_comm(*comm);
+  const std::shared_ptr<const Comm> ranks = comm ? mpi_comm(*comm) : nullptr;
+  Options options;
+  agree(ranks.get(), [&] { options = options_for(given, keywords); });
+  options.resources.comm = ranks;
   Watch watch(std::move(callback));
   Checkpoint file;
   std::optional<Message> no_checkpoint;
@@ -70,9 +73,11 @@ std::tuple<Model, nb::object> fit_model(const Given& given, const nb::dict& keyw
     file.warn = [&](const Message& message) { no_checkpoint = message; };
   }
   Model model = unlocked([&] {
+    Problem problem;
+    agree(ranks.get(), [&] { problem = given.problem(); });
     return fit(
-        given.problem(), options, [&](const Progress& progress) { return watch(progress); }, start,
-        file);
+        std::move(problem), options, [&](const Progress& progress) { return watch(progress); },
+        start, file);
   });
   watch.finish();
   if (no_checkpoint)

@@ -183,8 +183,12 @@ class GroundMetric(BaseEstimator):
     def _learn(self, Xs: Any, Xt: Any, **arrays: Any) -> tuple[_core.Model, Any]:
         """The model of arrays that are checked, and what stopped it or None. Changes nothing
         here."""
-        keywords = self._options()
-        unit = self._unit(Xs, Xt, keywords, arrays)
+
+        def asked() -> tuple[dict[str, Any], float | None]:
+            keywords = self._options()
+            return keywords, self._unit(Xs, Xt, keywords, arrays)
+
+        keywords, unit = _checks.agreed(arrays["comm"], asked)
         if unit is not None:
             keywords.update(lambda_=keywords["lambda_"] * unit, lambda_unit="absolute")
         arrays.update(verbose=self.verbose, keywords=keywords, names=self._names)

@@ -182,8 +182,8 @@ def like(result: Float, given: NDArray[Any]) -> NDArray[Any]:
 
 
 def agreed(comm: Any, check: Callable[[], Any]) -> Any:
-    """What `check` returns; where it raises on some ranks of a communicator, all raise what the
-    first of them does. Without one, `check` is called."""
+    """What `check` returns; where it raises on some ranks of a communicator, all raise. Without
+    one, `check` is called."""
     if comm is None:
         return check()
     if not hasattr(comm, "allgather") or not hasattr(comm, "py2f"):
@@ -192,11 +192,11 @@ def agreed(comm: Any, check: Callable[[], Any]) -> Any:
     fault: Exception | None = None
     try:
         result = check()
-    except (TypeError, ValueError) as error:
+    except Exception as error:
         fault = error
-    for other in comm.allgather(fault):
-        if other is not None:
-            raise other
+    fault = fault_of_ranks(comm, fault)
+    if fault is not None:
+        raise fault
     return result
 
 
@@ -209,6 +209,28 @@ def path(value: Any, name: str = "path") -> str:
     if "\0" in text:
         raise ValueError(f"{name}: a path cannot have a NUL, and {text!r} does")
     return text
+
+
+def on_any_rank(comm: Any, here: bool) -> bool:
+    """Whether it is so on this rank or any other. All ranks call it."""
+    return here if comm is None else any(comm.allgather(here))
+
+
+def fault_of_ranks(comm: Any, fault: Any) -> Any:
+    """The `fault` of this rank, an exception or None; where only others have one, an exception that
+    says which rank that was and why. All ranks call it. Text crosses between them, for not every
+    exception can be pickled."""
+    if comm is None:
+        return fault
+    told = None
+    if fault is not None:
+        kinds = (kind for kind in (TypeError, ValueError) if isinstance(fault, kind))
+        told = next(kinds, RuntimeError), f"{type(fault).__name__}: {fault}"
+    for rank, other in enumerate(comm.allgather(told)):
+        if fault is None and other is not None:
+            kind, text = other
+            fault = kind(f"rank {rank} failed: {text}")
+    return fault
 
 
 def weights(values: ArrayLike | None, count: int, name: str) -> Float | None:
@@ -238,22 +260,26 @@ def leave_out_weightless(
     """Where target shares are given for all labels of the source, those of classes without weight,
     which no plan can reach, leave `keywords`: they are 0. All ranks call it."""
     given = keywords.get("target_shares")
-    if not isinstance(given, np.ndarray):
+    if comm is None and not isinstance(given, np.ndarray):
         return
     here = np.empty(0, np.int64) if codes is None else codes
-    parts = [(set(here.tolist()), set((here if weights is None else here[weights > 0]).tolist()))]
-    parts = parts if comm is None else comm.allgather(parts[0])
+    part = (set(here.tolist()), set((here if weights is None else here[weights > 0]).tolist()))
+    parts = [part] if comm is None else comm.allgather(part)
     every = sorted(set().union(*(labels for labels, _ in parts)))
     reached = set().union(*(labels for _, labels in parts))
-    if given.shape[1] != len(every):
-        return
-    some = np.array([label in reached for label in every], dtype=bool)
-    if np.any(given[:, ~some] != 0):
-        raise ValueError(
-            "target_shares: a class whose source points have no weight has a share; give 0 there, "
-            "or these points a weight"
-        )
-    keywords["target_shares"] = np.ascontiguousarray(given[:, some])
+
+    def left() -> None:
+        if not isinstance(given, np.ndarray) or given.shape[1] != len(every):
+            return
+        some = np.array([label in reached for label in every], dtype=bool)
+        if np.any(given[:, ~some] != 0):
+            raise ValueError(
+                "target_shares: a class whose source points have no weight has a share; give 0 "
+                "there, or these points a weight"
+            )
+        keywords["target_shares"] = np.ascontiguousarray(given[:, some])
+
+    agreed(comm, left)
 
 
 def labels(

@@ -175,16 +175,18 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         `comm` is a communicator of mpi4py whose ranks fit together. Each gives its own rows of X, y
         and sample_weight, for which `share_of` is the best choice, and all of Xt. All ranks call
         `predict`, with the same points, and `save`."""
-        self._require_divisible(comm)
-        if comm is not None and Xt is None:
-            raise ValueError("Xt: each rank has all target points beside its own of X; pass Xt=")
-        if comm is not None and self.base_estimator is not None:
-            raise ValueError(
-                "base_estimator: it is fitted with all mapped points, which no rank has; leave it "
-                "or comm out"
-            )
 
         def checked() -> tuple[Any, Any]:
+            self._require_divisible(comm)
+            if comm is not None and Xt is None:
+                raise ValueError(
+                    "Xt: each rank has all target points beside its own of X; pass Xt="
+                )
+            if comm is not None and self.base_estimator is not None:
+                raise ValueError(
+                    "base_estimator: it is fitted with all mapped points, which no rank has; leave "
+                    "it or comm out"
+                )
             _checks.require_unmasked(y, "y")
             _checks.require_numbers(X, "X")
             least = 2 if comm is None else 0
@@ -210,28 +212,28 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         if weights is not None:
             weights = np.ascontiguousarray(weights[took_part])
 
-        def checked_target() -> Any:
+        def checked_target() -> tuple[Any, Any]:
             target = every
             if Xt is not None:
                 target = _checks.points(Xt, "Xt")
                 _checks.same_features(source, target, "X")
                 self._columns(Xt, "Xt")
-            return target
+            return target, _checks.weights(target_weight, len(target), "target_weight")
 
-        target = _checks.agreed(comm, checked_target)
+        target, target_weights = _checks.agreed(comm, checked_target)
         classes = _labels.classes_of_ranks(comm, labels)
         count = len(labels) if comm is None else sum(comm.allgather(len(labels)))
         coded = _checks.agreed(
             comm, lambda: _labels.coded(labels, "y", yt_known, len(target), classes)
         )
-        self._check_answers(count)
+        _checks.agreed(comm, lambda: self._check_answers(count))
         model, error = self._learn(
             source,
             target,
             ys=coded.source if len(source) > 0 else None,
             known_labels=coded.known,
             source_weights=weights if len(source) > 0 else None,
-            target_weights=_checks.weights(target_weight, len(target), "target_weight"),
+            target_weights=target_weights,
             comm=comm,
         )
         fitted = None

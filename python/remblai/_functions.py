@@ -79,12 +79,13 @@ def fit(
     exception of the callback, the exception is raised and has the state reached as its attribute
     `model`.
     """
-    _checks.require_known(keywords, [*DEFAULTS, "known_labels", "source_weights", "target_weights"])
-    if start is not None and not isinstance(start, _core.Model):
-        raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
     names = _checks.column_names(Xs)
 
     def checked() -> tuple[Any, Any, dict[str, Any]]:
+        known = [*DEFAULTS, "known_labels", "source_weights", "target_weights"]
+        _checks.require_known(keywords, known)
+        if start is not None and not isinstance(start, _core.Model):
+            raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
         source = _checks.points(Xs, "Xs", least=1 if comm is None else 0)
         target = _checks.points(Xt, "Xt")
         _checks.same_features(source, target)
@@ -149,24 +150,30 @@ def run(
 ) -> tuple[_core.Model, Any]:
     """fit without its checks, on arrays that passed them: the model, and what stopped it or None.
     `names` is how the caller spells options in messages."""
-    keywords = prepared(keywords)
-    _checks.leave_out_weightless(keywords, ys, source_weights, comm)
+
+    def ready() -> tuple[_core.Problem, dict[str, Any], str | None]:
+        problem = _core.Problem(
+            _checks.for_core(Xs),
+            _checks.for_core(Xt),
+            ys,
+            yt,
+            source_weights,
+            target_weights,
+            known_labels,
+            list(features),
+        )
+        kept = None if checkpoint is None else _checks.path(checkpoint, "checkpoint")
+        return problem, prepared(keywords), kept
+
+    problem, options, kept = _checks.agreed(comm, ready)
+    _checks.leave_out_weightless(options, ys, source_weights, comm)
     if comm is None:
         _checks.warn_of(len(Xs), len(Xt), ys)
-    problem = _core.Problem(
-        _checks.for_core(Xs),
-        _checks.for_core(Xt),
-        ys,
-        yt,
-        source_weights,
-        target_weights,
-        known_labels,
-        list(features),
-    )
-    with Progress(verbose, callback) as watch, _checks.spelled(names):
+    speaks = comm is None or comm.rank == 0
+    with Progress(verbose and speaks, callback) as watch, _checks.spelled(names):
         ranks = None if comm is None else comm.py2f()
-        kept = None if checkpoint is None else _checks.path(checkpoint, "checkpoint")
-        return _core.fit(problem, keywords, watch, start, kept, ranks)
+        model, error = _core.fit(problem, options, watch, start, kept, ranks)
+    return model, _checks.fault_of_ranks(comm, error)
 
 
 def prepared(keywords: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,9 @@ def coded(
 def of_ranks(comm: Any, labels: NDArray[Any]) -> set[Any] | None:
     """The labels of all ranks of a communicator, those that are not known among them; None without
     one. All ranks call it."""
-    return None if comm is None else set().union(*comm.allgather(set(labels.tolist())))
+    if comm is None:
+        return None
+    return set().union(*comm.allgather(_checks.agreed(comm, lambda: set(labels.tolist()))))
 
 
 def classes_of_ranks(comm: Any, known: NDArray[Any]) -> NDArray[Any] | None:

@@ -139,25 +139,34 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         a row for each source point then answer for those of the rank. All ranks call `save`.
 
         Give the arguments by name, or at least three of them in this order, which is POT's."""
-        self._way()
-        self._require_divisible(comm)
+        by_class = _checks.on_any_rank(
+            comm, yt_known is not None or self.method == "class-aware"
+        )
 
         def checked() -> tuple[Any, Any, Any]:
+            self._way()
+            self._require_divisible(comm)
             source = _checks.points(Xs, "Xs", copy=True, least=1 if comm is None else 0)
             target = _checks.points(Xt, "Xt", copy=True)
             _checks.same_features(source, target)
             self._columns(Xs, "Xs", first=True)
             self._columns(Xt, "Xt")
             given = None if ys is None else _checks.of_points(ys, len(source), "ys")
+            if by_class and given is None:
+                raise ValueError(
+                    "ys: the class-aware method needs a label for each source point; pass ys="
+                )
+            if given is not None and not by_class:
+                given = _labels.whole_or_none(given, "ys")
+            if yt is not None and _labels.is_known(_checks.of_points(yt, len(target), "yt")).any():
+                _checks.warn(
+                    "yt is not used: labels of the target to fit with are given as yt_known"
+                )
             return source, target, given
 
         source, target, labels = _checks.agreed(comm, checked)
         coded, took_part = None, None
-        if yt_known is not None or self.method == "class-aware":
-            if labels is None:
-                raise ValueError(
-                    "ys: the class-aware method needs a label for each source point; pass ys="
-                )
+        if by_class:
             labels, took_part = _labels.of_known(labels, "ys", _labels.of_ranks(comm, labels))
             source = source if took_part.all() else source[took_part]
             classes = _labels.classes_of_ranks(comm, labels)
@@ -166,21 +175,20 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
                 comm, lambda: _labels.coded(known, "ys", yt_known, len(target), classes)
             )
             labels = coded.source
-        elif labels is not None:
-            labels = _labels.whole_or_none(labels, "ys")
         if comm is not None:
             # Either all ranks have labels or none; one without points has none to give.
             usable = comm.allgather(labels is not None or len(source) == 0)
             labels = labels if all(usable) and len(source) > 0 else None
-        if yt is not None and _labels.is_known(_checks.of_points(yt, len(target), "yt")).any():
-            _checks.warn("yt is not used: labels of the target to fit with are given as yt_known")
+        source_weights, target_weights = _checks.agreed(
+            comm, lambda: (self._estimated(source, "Xs"), self._estimated(target, "Xt"))
+        )
         model, error = self._learn(
             source,
             target,
             ys=labels,
             known_labels=coded and coded.known,
-            source_weights=self._estimated(source, "Xs"),
-            target_weights=self._estimated(target, "Xt"),
+            source_weights=source_weights,
+            target_weights=target_weights,
             comm=comm,
         )
         self.xs_, self.xt_, self._took_part = source, target, took_part
@@ -232,6 +240,8 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         if _same(points, self.xs_):
             mapped = self.model_.map()
         elif self._way() == "continuous":
+            if self.model_.classes is not None:
+                self._require_whole("transform of points that were not fitted")
             mapped = _in_batches(self.model_.map, points, batch_size)
         else:
             model = self.model_
@@ -290,6 +300,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         self, points: Any, role: _metric.Role, mapped: Any, prepared: Any, batch_size: int | None
     ) -> NDArray[Any]:
         """By the displacement of the nearest fitted point, between preprocessed coordinates."""
+        self._require_whole("out_of_sample_map='ferradans'")
         model = self.model_
         other: _metric.Role = "target" if role == "source" else "source"
         moves = _metric.inside(model, mapped, other) - prepared
@@ -306,6 +317,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         ascending order) in the mass that a point receives from points whose label is known; 0 where
         it receives none from such."""
         check_is_fitted(self, "model_")
+        self._require_whole("transform_labels")
         if ys is None:
             raise ValueError("ys: no labels given; pass ys=")
         return _shares(self.coupling_, self._of_those_fitted(ys), "ys")
@@ -327,6 +339,14 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
             )
         self._columns(values, name)
         return points
+
+    def _require_whole(self, what: str) -> None:
+        """Raises after a fit by several ranks, each of which has some of the source points."""
+        if self._divided:
+            raise ValueError(
+                f"{what}: it needs all source points, and each rank has its own; let all ranks "
+                "call save, and ask the model that remblai.load reads"
+            )
 
     def _nearest(self, inside: Any, prepared: Any) -> NDArray[np.intp]:
         """Between preprocessed points of one domain; the library compares two, in given

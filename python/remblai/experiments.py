@@ -9,8 +9,9 @@ on from::
     }
     results = experiments.run(experiments.compare, splits, journal="runs.jsonl")
 
-`run` is for any function of one task. `compare` is the protocol of `remblai reproduce`: every
-method along its grid, the best of each chosen on the labels of the training half, scored on the other.
+`run` is for any function of one task. `compare` is the protocol of `remblai reproduce` for three of
+its methods: each along its grid, the best chosen on the labels of the training half of the target,
+scored on the other.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._core import Model
 from ._functions import evaluate, fit
+from ._path import fit_path
 
 __all__ = ["METHODS", "Split", "compare", "label_shift", "run", "table"]
 
@@ -43,12 +44,15 @@ class Split(NamedTuple):
     test_labels: NDArray[np.int64]
 
 
-#: Options of each method of `compare`. Those that have "lambdas" are tuned along them.
+#: Options of each method of `compare`, which `remblai reproduce` calls ot-identity, learned and
+#: class-aware. One that sets the option `method` is not tuned.
 METHODS: dict[str, dict[str, Any]] = {
     "identity": {"metric": "identity"},
     "learned": {"metric": "learned"},
     "class-aware": {"method": "class-aware"},
 }
+#: What `remblai reproduce` sets along its grid.
+OUTER_TOLERANCE = 0.01
 LAMBDAS = (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
@@ -66,13 +70,21 @@ def label_shift(
 ) -> Split:
     """A draw with label shift: `per_class` source points of each class from `points`, and two
     disjoint halves of `size` target points from `pool`, in which `label` has the `share` and the
-    other classes divide the rest evenly."""
+    other classes divide the rest evenly. The draws are NumPy's, not those of `remblai
+    reproduce`."""
     points, pool = np.asarray(points, dtype=np.float64), np.asarray(pool, dtype=np.float64)
     labels, pool_labels = np.asarray(labels), np.asarray(pool_labels)
     draw = np.random.default_rng(seed)
     classes = np.unique(labels)
     if label not in classes:
         raise ValueError(f"label: {label} is not a label of the points")
+    if len(classes) < 2:
+        raise ValueError("labels: one class alone, so that shares cannot shift")
+    if not 0 < share < 1:
+        raise ValueError(f"share: {share} is not between 0 and 1")
+    for name, number in (("per_class", per_class), ("size", size)):
+        if number < 1:
+            raise ValueError(f"{name}: {number} is less than 1")
 
     def some(of: NDArray[Any], one: Any, count: int) -> NDArray[np.int64]:
         places = np.flatnonzero(of == one)
@@ -101,8 +113,19 @@ def label_shift(
     )
 
 
-def _accuracy(model: Model, points: NDArray[Any], labels: NDArray[Any]) -> float:
-    return evaluate(model.predict(points), labels).accuracy
+def _fits(
+    split: Split, method: dict[str, Any], lambdas: list[float], options: dict[str, Any]
+) -> list[tuple[float | None, str, Any, Any]]:
+    """lambda, status, and the labels of both halves, for each fit of a method."""
+    given: dict[str, Any] = {"Xs": split.source, "ys": split.source_labels, "Xt": split.train}
+    if "method" in method:
+        model = fit(**given, **{"threads": 1, **options, **method})
+        return [(None, model.status, model.predict(split.train), model.predict(split.test))]
+    tuned = {"threads": 1, "outer_tolerance": OUTER_TOLERANCE, **options, **method}
+    path = fit_path(**given, X_test=split.test, lambdas=lambdas, **tuned)
+    statuses = [model.status for model in path]
+    assert path.target_labels is not None and path.test_labels is not None
+    return list(zip(path.lambdas.tolist(), statuses, path.target_labels, path.test_labels))
 
 
 def compare(
@@ -112,28 +135,31 @@ def compare(
     lambdas: Sequence[float] = LAMBDAS,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """Every method on one split: a row for each fit, of which the best of each method on the labels
-    of the training half is `chosen`; among equals that of the largest lambda. The class-aware
-    method has fixed settings and no grid. One thread, unless `threads` says otherwise."""
+    """The methods on one split: a row for each fit, of which the best of each method on the labels
+    of the training half is `chosen`; among equals that of the largest lambda. One thread, unless
+    `threads` says otherwise.
+
+    "identity" (there ot-identity), "learned" and "class-aware" are what `remblai reproduce` makes
+    of the same split: the first two are a `fit_path` along `lambdas` with its outer tolerance of
+    0.01, the last is one fit with fixed settings. Exact transport, the metrics and priors W and
+    W^-1, tuned ridges, other rules of the class-aware method and classifiers of the source alone
+    are there and not here. Other keywords are options of every fit."""
     rows: list[dict[str, Any]] = []
+    lambdas = list(lambdas)
     for method in methods:
         if method not in METHODS:
             raise ValueError(f"methods: {method!r} is not one of {', '.join(METHODS)}")
-        fixed = "method" in METHODS[method]
-        trials: list[dict[str, Any]] = []
-        for lambda_ in [None] if fixed else sorted(lambdas, reverse=True):
-            keywords = {"threads": 1, **options, **METHODS[method], "lambda_": lambda_}
-            model = fit(Xs=split.source, ys=split.source_labels, Xt=split.train, **keywords)
-            trials.append(
-                {
-                    "method": method,
-                    "lambda": lambda_,
-                    "train_accuracy": _accuracy(model, split.train, split.train_labels),
-                    "test_accuracy": _accuracy(model, split.test, split.test_labels),
-                    "status": model.status,
-                    "chosen": False,
-                }
-            )
+        trials: list[dict[str, Any]] = [
+            {
+                "method": method,
+                "lambda": lambda_,
+                "train_accuracy": evaluate(train, split.train_labels).accuracy,
+                "test_accuracy": evaluate(test, split.test_labels).accuracy,
+                "status": status,
+                "chosen": False,
+            }
+            for lambda_, status, train, test in _fits(split, METHODS[method], lambdas, options)
+        ]
         max(trials, key=lambda trial: float(trial["train_accuracy"]))["chosen"] = True
         rows += trials
     return rows
@@ -158,7 +184,7 @@ def run(
     progress: Callable[[int, int], Any] | None = None,
     **keywords: Any,
 ) -> dict[str, Any]:
-    """`function(task, **keywords)` for every task, in the order of `tasks`.
+    """`function(task, **keywords)` for every task, in the order of `tasks`, whose names are text.
 
     Runs where joblib says: `n_jobs` processes (None: one, or what `joblib.parallel_config` sets),
     or the workers of `joblib.parallel_config(backend="dask")`. `journal` is a file with a line for
@@ -166,6 +192,9 @@ def run(
     missing; a last line that was cut short is dropped. A journal of other keywords, or a task with
     other data, is an error. What `function` returns must be JSON. `progress` is called with the
     tasks done and all of them."""
+    for name in tasks:
+        if not isinstance(name, str):
+            raise TypeError(f"tasks: the name {name!r} is not text; a journal knows tasks by it")
     done: dict[str, Any] = {}
     log = None if journal is None else _Journal(pathlib.Path(journal), function, keywords)
     prints = {name: _fingerprint(task) for name, task in tasks.items()} if log else {}
@@ -176,7 +205,9 @@ def run(
         progress(len(done), len(tasks))
     if left:
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        calls = (joblib.delayed(_named)(function, name, tasks[name], keywords) for name in left)
+        # In a tuple, a task that is an array travels with its call: dask would keep it on one
+        # worker, and lose it with that.
+        calls = (joblib.delayed(_named)(function, (name, tasks[name]), keywords) for name in left)
         for name, result in parallel(calls):
             if log:
                 result = log.append(name, prints[name], result)
@@ -187,8 +218,9 @@ def run(
 
 
 def _named(
-    function: Callable[..., Any], name: str, task: Any, keywords: dict[str, Any]
+    function: Callable[..., Any], named: tuple[str, Any], keywords: dict[str, Any]
 ) -> tuple[str, Any]:
+    name, task = named
     return name, function(task, **keywords)
 
 
@@ -220,6 +252,10 @@ class _Journal:
             return {}
         try:
             first, *lines = [json.loads(line) for line in whole.splitlines()]
+            for line in lines:
+                known = isinstance(line, dict) and {"task", "data", "result"} <= set(line)
+                if not known or not isinstance(line["task"], str):
+                    raise ValueError(f"no task: {json.dumps(line):.40}")
         except ValueError as error:
             raise ValueError(f"journal: {self.path} is damaged ({error}); remove it") from None
         if first != self.settings:

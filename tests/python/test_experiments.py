@@ -1,5 +1,6 @@
 """Many fits over joblib and dask: journal, resume, and workers that die."""
 
+import functools
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import pytest
 from conftest import shifted
 from sklearn.model_selection import GridSearchCV
 
-from remblai import GroundMetricClassifier, experiments
+from remblai import GroundMetricClassifier, evaluate, experiments, fit
 
 
 def square(task, offset=0):
@@ -31,9 +32,9 @@ def note(task):
     return number
 
 
-def dies_once(task):
+def dies_once(task, folder):
     """The first call of task 2 takes its worker with it."""
-    folder, number = task
+    number = int(task[0])
     mark = pathlib.Path(folder, "died")
     if number == 2 and not mark.exists():
         mark.touch()
@@ -108,6 +109,22 @@ def test_another_journal_is_refused(tasks, tmp_path):
         experiments.run(square, tasks, journal=journal)
 
 
+@pytest.mark.parametrize("line", ["3", "[1, 2]", "{}", '{"task": ["a"], "data": "", "result": 1}'])
+def test_a_line_that_is_no_task_is_damage(tasks, tmp_path, line):
+    journal = tmp_path / "journal.jsonl"
+    experiments.run(square, tasks, journal=journal)
+    journal.write_text(journal.read_text() + line + "\n")
+    with pytest.raises(ValueError, match="damaged"):
+        experiments.run(square, tasks, journal=journal)
+
+
+@pytest.mark.parametrize("name", [("a", 1), 3])
+def test_names_of_tasks_are_text(tmp_path, name):
+    with pytest.raises(TypeError, match="tasks: the name .* is not text"):
+        experiments.run(square, {"a": 1, name: 2}, journal=tmp_path / "j.jsonl")
+    assert not (tmp_path / "j.jsonl").exists()
+
+
 def test_a_file_of_the_user_is_no_journal(tasks, tmp_path):
     file = tmp_path / "results.json"
     file.write_text('{"mine": 1}')  # without a newline, as json.dump leaves it
@@ -146,6 +163,49 @@ def test_a_draw_with_label_shift():
     assert all(np.array_equal(a, b) for a, b in zip(split, again))
 
 
+def test_what_cannot_be_drawn_is_refused():
+    Xs, ys, Xt, yt = shifted(m=300, n=900)
+    for share in (-0.5, 0, 1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="share: .* is not between 0 and 1"):
+            experiments.label_shift(Xs, ys, Xt, yt, share=share, size=30)
+    for name in ("size", "per_class"):
+        with pytest.raises(ValueError, match=f"{name}: -3 is less than 1"):
+            experiments.label_shift(Xs, ys, Xt, yt, **{name: -3})
+    with pytest.raises(ValueError, match="labels: one class"):
+        experiments.label_shift(Xs, np.zeros(300), Xt, yt, share=0.5, size=30)
+
+
+def test_lambdas_are_read_once():
+    Xs, ys, Xt, yt = shifted(m=90, n=200)
+    split = experiments.label_shift(Xs, ys, Xt, yt, per_class=10, size=40, share=0.3)
+    rows = experiments.compare(
+        split, methods=["identity", "learned"], lambdas=(lambda_ for lambda_ in (0.1, 0.5))
+    )
+    assert [row["lambda"] for row in rows] == [0.5, 0.1, 0.5, 0.1]
+    with pytest.raises(ValueError, match="lambdas: none are given"):
+        experiments.compare(split, lambdas=[])
+
+
+def test_each_run_is_the_fit_that_reproduce_makes():
+    """Its draws come from a generator of C++, so that the points of a split cannot be the same; the
+    options of its fits can (cli/reproduce.cpp)."""
+    Xs, ys, Xt, yt = shifted(m=90, n=200)
+    split = experiments.label_shift(Xs, ys, Xt, yt, per_class=10, size=40, share=0.3)
+    rows = experiments.compare(split, lambdas=[0.5, 0.02])
+    given = {"Xs": split.source, "ys": split.source_labels, "Xt": split.train, "threads": 1}
+    alone = {
+        "identity": {"metric": "identity", "outer_tolerance": 0.01},
+        "learned": {"outer_tolerance": 0.01},
+        "class-aware": {"method": "class-aware"},
+    }
+    for row in rows:
+        model = fit(**given, lambda_=row["lambda"], **alone[row["method"]])
+        for half, points in (("train", split.train), ("test", split.test)):
+            truth = getattr(split, f"{half}_labels")
+            assert row[f"{half}_accuracy"] == evaluate(model.predict(points), truth).accuracy
+        assert row["status"] == model.status
+
+
 def test_the_protocol(tmp_path):
     Xs, ys, Xt, yt = shifted(m=90, n=200)
     splits = {
@@ -173,20 +233,36 @@ def test_workers_of_dask(cluster, tasks, tmp_path):
 
 
 def test_a_worker_of_dask_that_dies(cluster, tmp_path):
-    tasks = {str(k): (str(tmp_path), k) for k in range(8)}
+    tasks = {str(k): np.full(1000, k) for k in range(8)}
     with joblib.parallel_config(backend="dask"):
-        results = experiments.run(dies_once, tasks, journal=tmp_path / "j.jsonl")
+        results = experiments.run(
+            dies_once, tasks, journal=tmp_path / "j.jsonl", folder=str(tmp_path)
+        )
     assert (tmp_path / "died").exists()
     assert results == {str(k): k for k in range(8)}
     lines = (tmp_path / "j.jsonl").read_text().splitlines()
     assert len(lines) == 9  # the settings, and each task once
 
 
-def test_grid_search_on_dask(cluster):
+def score_or_die(mark, classifier, X, y):
+    """The first score in a worker takes the worker with it."""
+    if os.getpid() != int(mark.name) and not mark.exists():
+        mark.touch()
+        os._exit(1)
+    return classifier.score(X, y)
+
+
+def test_grid_search_on_dask_where_a_worker_dies(cluster, tmp_path):
+    cluster.wait_for_workers(2)  # one may have died in another test
     Xs, ys, Xt, _ = shifted()
-    grid = GridSearchCV(GroundMetricClassifier(n_threads=1), {"reg_e": [0.05, 0.5]}, cv=3)
-    with joblib.parallel_config(backend="dask"):
+    mark = tmp_path / str(os.getpid())
+    grid = GridSearchCV(
+        GroundMetricClassifier(n_threads=1), {"reg_e": [0.05, 0.5]}, cv=3,
+        scoring=functools.partial(score_or_die, mark),
+    )  # fmt: skip
+    with joblib.parallel_config(backend="dask", scatter=[Xs, ys]):
         there = grid.fit(Xs, ys, Xt=Xt)
         scores = there.cv_results_["mean_test_score"].copy()
+    assert mark.exists()
     here = grid.fit(Xs, ys, Xt=Xt).cv_results_["mean_test_score"]
     assert np.array_equal(scores, here)

@@ -2,6 +2,7 @@
 mpi4py."""
 
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -54,6 +55,14 @@ ESTIMATORS = """
     rows = remblai.share_of(len(data["Xs"]), comm.rank, comm.size)
     Xt = data["Xt"]
 
+    def refused(call):
+        try:
+            call()
+        except (ValueError, TypeError) as error:
+            assert "rank" in str(error), error
+        else:
+            raise AssertionError("a rank answered for all")
+
     def run(kind, method):
         Xs, ys = data["Xs"][rows], data["ys"][rows]
         if kind in ("sorted", "signs"):  # the ranks have other classes
@@ -80,15 +89,20 @@ ESTIMATORS = """
             return
         labels = classifier.predict(Xt)
         if comm.size > 1:
-            for call in (
-                lambda: transport.inverse_transform(Xt=Xt), lambda: pickle.dumps(classifier)
-            ):
-                try:
-                    call()
-                except (ValueError, TypeError) as error:
-                    assert "rank" in str(error), error
-                else:
-                    raise AssertionError("a rank answered for all")
+            local = [
+                lambda: transport.inverse_transform(Xt=Xt),
+                lambda: pickle.dumps(classifier),
+                lambda: transport.transform_labels(ys),
+            ]
+            others = [lambda: transport.transform(Xs=Xt)]
+            if method == "class-aware":
+                local += others
+            else:
+                others[0]()
+            for call in local:
+                refused(call)
+            transport.set_params(out_of_sample_map="ferradans")
+            refused(others[0])
         moved = comm.gather(moved)
         score = classifier.score(Xt, labels)
         if comm.rank == 0:
@@ -100,6 +114,66 @@ ESTIMATORS = """
 """
 
 
+# What only the last rank is given, or does: all ranks have to end with an exception.
+FAULTS = """
+    import json
+    import numpy as np
+    from mpi4py import MPI
+    import remblai
+    from remblai import GroundMetricClassifier, GroundMetricTransport
+
+    comm = MPI.COMM_WORLD
+    data = np.load("data.npz")
+    rows = remblai.share_of(len(data["Xs"]), comm.rank, comm.size)
+    Xs, ys, Xt = data["Xs"][rows], data["ys"][rows], data["Xt"]
+    last = comm.rank == comm.size - 1
+
+    class Unpicklable(Exception):
+        def __init__(self):
+            super().__init__("odd")
+            self.held = lambda: None
+
+    def fail(state):
+        raise Unpicklable
+
+    def fit(**more):
+        remblai.fit(Xs=Xs, ys=ys, Xt=Xt, threads=1, comm=comm, **(more if last else {}))
+
+    def fit_transport(labels=ys, **more):
+        given = {"n_threads": 1, **(more if last else {})}
+        GroundMetricTransport(**given).fit(Xs=Xs, ys=labels, Xt=Xt, comm=comm)
+
+    def fit_classifier(weight=None, **more):
+        given = {"n_threads": 1, **(more if last else {})}
+        GroundMetricClassifier(**given).fit(
+            Xs, ys, Xt=Xt, target_weight=weight if last else None, comm=comm
+        )
+
+    faults = {
+        "option": lambda: fit(nothing=1),
+        "number": lambda: fit(lambda_="x"),
+        "prior": lambda: fit(prior=np.full((3, 3), np.nan)),
+        "callback": lambda: fit(callback=fail),
+        "labels": lambda: fit_transport(None if last else ys, method="class-aware"),
+        "estimated": lambda: fit_transport(distribution_estimation=fail),
+        "way": lambda: fit_transport(out_of_sample_map="nowhere"),
+        "norm": lambda: fit_transport(norm="max"),
+        "weights": lambda: fit_classifier(np.ones(3)),
+        "rule": lambda: fit_classifier(rule="nearest", n_neighbors=10**6),
+    }
+    told = {}
+    for name, call in faults.items():
+        try:
+            call()
+        except Exception as error:
+            told[name] = f"{type(error).__name__}: {error}"
+    remblai.fit(Xs=Xs, ys=ys, Xt=Xt, threads=1, comm=comm, verbose=True)
+    told = comm.gather(told)
+    if comm.rank == 0:
+        print(json.dumps(told))
+"""
+
+
 @pytest.fixture
 def mpirun(tmp_path):
     pytest.importorskip("mpi4py")
@@ -108,6 +182,7 @@ def mpirun(tmp_path):
         pytest.skip("this build has no MPI, or there is no mpirun")
     (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT))
     (tmp_path / "estimators.py").write_text(textwrap.dedent(ESTIMATORS))
+    (tmp_path / "faults.py").write_text(textwrap.dedent(FAULTS))
     Xs, ys, Xt, _ = shifted(m=203, n=90)
     np.savez(tmp_path / "data.npz", Xs=Xs, ys=ys, Xt=Xt)
 
@@ -168,6 +243,21 @@ def test_a_fault_of_one_rank_is_that_of_all_estimators(mpirun):
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("y: ") == 2, done.stdout
     assert not (mpirun.folder / "bad-paper-2.npz").exists()
+
+
+def test_whatever_one_rank_refuses_ends_all(mpirun):
+    done = mpirun(2, script="faults.py")
+    assert done.returncode == 0, done.stderr
+    first, last = json.loads(done.stdout)
+    names = {"option", "number", "prior", "callback", "labels", "estimated", "way", "norm",
+             "weights", "rule"}  # fmt: skip
+    assert set(first) == set(last) == names
+    for name in names - {"number"}:  # which the library refuses, on all ranks alike
+        assert "rank 1 failed: " in first[name], first[name]
+        assert "rank 1 failed: " not in last[name], last[name]
+    assert first["number"] == last["number"] == "Refused: lambda_: 'x' is not a number"
+    assert first["callback"] == "RuntimeError: rank 1 failed: Unpicklable: odd"
+    assert done.stderr.count("remblai: 100%") == 1, done.stderr  # progress, of the first rank alone
 
 
 class OneRank:
