@@ -15,8 +15,8 @@ namespace remblai {
 /// is at hand: a model may have come from another machine.
 DenseWork dense_work_of(const Model& model);
 
-/// Throws Error where the model has the source points of one rank of several, and `what` needs those
-/// of all.
+/// Throws Error where the model has the source points of one rank of several, and `what` needs
+/// those of all.
 void require_all_rows(const Model& model, const char* what);
 
 /// Forward: from source points to target points. Backward: the other way.
