@@ -88,7 +88,7 @@ struct Job {
 void write_rows(const std::string& path, const Matrix& rows) {
   if (!ranks()) return io::write_npy(path, rows);
   const Matrix all = gather_rows(ranks().get(), rows);
-  if (first_rank()) io::write_npy(path, all);
+  on_first_rank([&] { io::write_npy(path, all); });
 }
 
 double sum_of_ranks(double here) {
@@ -115,7 +115,7 @@ void send_plan(const Model& model, const Comm& comm) {
 void write_plan(const std::string& path, const Model& model) {
   const Comm* comm = ranks().get();
   const double points = sum_of_ranks(static_cast<double>(model.source.size()));
-  if (!first_rank()) return send_plan(model, *comm);
+  if (!first_rank()) send_plan(model, *comm);
   int next = 1;
   const auto receive = [&](const io::TakeRows& take) {
     for (; comm && next < comm->size(); ++next) {
@@ -127,16 +127,18 @@ void write_plan(const std::string& path, const Model& model) {
       }
     }
   };
-  try {
-    io::write_npy(path, static_cast<Index>(points), model.target.size(),
-                  [&](const io::TakeRows& take) {
-                    visit_plan(model, [&](Index, const Matrix& rows) { take(rows); });
-                    receive(take);
-                  });
-  } catch (...) {
-    receive([](const Matrix&) {});  // the others send all the same
-    throw;
-  }
+  on_first_rank([&] {
+    try {
+      io::write_npy(path, static_cast<Index>(points), model.target.size(),
+                    [&](const io::TakeRows& take) {
+                      visit_plan(model, [&](Index, const Matrix& rows) { take(rows); });
+                      receive(take);
+                    });
+    } catch (...) {
+      receive([](const Matrix&) {});  // the others send all the same
+      throw;
+    }
+  });
 }
 
 void Job::read() {
@@ -197,7 +199,7 @@ std::string Job::finish(const OutputFolder* folder) {
     return [&, points](const std::string& path) {
       if (!predictor) predictor.emplace(model, arguments.prediction);
       scored.predicted = points ? (*predictor)(*points) : predictor->of_targets();
-      if (first_rank()) io::write_npy(path, scored.predicted);
+      on_first_rank([&] { io::write_npy(path, scored.predicted); });
     };
   };
   phase("mapping", "mapped.npy", [&](const auto& path) { write_rows(path, map(model)); });
@@ -210,7 +212,7 @@ std::string Job::finish(const OutputFolder* folder) {
   }
   if (arguments.save_metric) {  // on all ranks: they ask each other whether to go on
     phase("writing the metric", "metric.npy", [&](const auto& path) {
-      if (first_rank()) io::write_npy(path, model.metric.matrix());
+      on_first_rank([&] { io::write_npy(path, model.metric.matrix()); });
     });
   }
   return fmt::format("{}", fmt::join(missing, ", "));
@@ -241,6 +243,17 @@ std::vector<std::string> wanted(const AdaptCommand& arguments) {
   if (arguments.save_plan) names.push_back("plan.npy");
   if (arguments.save_metric) names.push_back("metric.npy");
   return names;
+}
+
+// The fit is kept when what follows it fails.
+Error unfinished(const AdaptCommand& arguments, const std::string& failure,
+                 const std::vector<std::string>& written) {
+  std::vector<std::string> lost = wanted(arguments);
+  for (const std::string& name : written) std::erase(lost, name);
+  return Error({.problem = literal(failure),
+                .remedy = fmt::format(
+                    "the fit is kept, with what was ready: {} holds {}; not written: {}",
+                    literal(arguments.out), fmt::join(written, ", "), fmt::join(lost, ", "))});
 }
 
 int run(const AdaptCommand& arguments) {
@@ -278,6 +291,7 @@ int run(const AdaptCommand& arguments) {
   on_first_rank([&] { save(job.whole(), folder->file("model.npz")); });
 
   std::string missing, failure;
+  std::vector<std::string> written;
   try {
     missing = job.finish(folder ? &*folder : nullptr);
   } catch (const std::bad_alloc&) {
@@ -285,25 +299,26 @@ int run(const AdaptCommand& arguments) {
   } catch (const std::exception& error) {
     failure = words_of(error);
   }
-  if (!first_rank() && failure.empty()) return conclude(job.model.status, missing);
   Report report = job.report();
-  std::vector<std::string> written;
   std::string json;
-  if (folder) {
-    written = folder->written();
-    written.push_back("report.json");
+  on_first_rank([&] {
     report.files = folder->kept();
-    report.files.insert(report.files.end(), written.begin(), written.end());
-    json = to_json(job.whole(), report);
-    io::write_text(folder->file("report.json"), json);
+    for (const std::string& name : folder->written()) report.files.push_back(name);
+    report.files.push_back("report.json");
+    try {
+      json = to_json(job.whole(), report);
+      io::write_text(folder->file("report.json"), json);
+    } catch (const std::exception& error) {
+      if (failure.empty()) failure = words_of(error);
+    }
+    written = folder->written();
     folder->publish();
     drop_checkpoint(checkpoint, job.model.status);
-  }
-  if (!failure.empty()) {
-    throw Error({.problem = literal(failure),
-                 .remedy = fmt::format("the fit is kept, with what was ready: {} holds {}",
-                                       literal(arguments.out), fmt::join(written, ", "))});
-  }
+    if (!failure.empty()) throw unfinished(arguments, failure, written);
+  });
+  if (!failure.empty())
+    throw Error({.problem = literal(failure)});  // of this rank, not of the first
+  if (!first_rank()) return conclude(job.model.status, missing);
 
   if (arguments.run.json) {
     tell("{}", json);

@@ -90,6 +90,10 @@ void check_words(const CLI::App& app, Words& words) {
 
 }  // namespace
 
+bool works_on_ranks(const std::string& command) {
+  return command == "fit" || command == "adapt";
+}
+
 Action parse_command_line(Words words) {
   const auto owner = std::make_shared<CLI::App>(
       "Learns a transport plan and the ground metric it should use, together, and carries\n"
@@ -135,7 +139,7 @@ Action parse_command_line(Words words) {
   check_words(app, words);
   const std::string command = words[0];
   const bool asks = words.size() == 1 ? is_flag(command) : words[1] == "--help";
-  if (several_ranks() && !asks && command != "fit" && command != "adapt")
+  if (!asks && !works_on_ranks(command) && started_as_several())
     throw Error({.value = command,
                  .problem = "works in one process, and these are several",
                  .remedy = "start it without mpirun; fit and adapt are what several can do"});

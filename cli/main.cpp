@@ -58,8 +58,9 @@ int main(int argc, char** argv) {
   keep_pages();
   prepare_descriptors();
   try {
-    join_ranks();
-    const int code = parse_command_line({argv + 1, argv + argc})();
+    const Words words(argv + 1, argv + argc);
+    if (!words.empty() && works_on_ranks(words[0])) join_ranks();
+    const int code = parse_command_line(words)();
     if (flush_output()) return code;
     // Whoever reads through a pipe may stop at any line.
     return errno == EPIPE ? +Exit::bad_input : fail("standard output cannot be written to");

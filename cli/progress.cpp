@@ -1,5 +1,6 @@
 // The progress line, its estimate of the time left, and the handler of Ctrl-C.
-// Without a terminal only the bar of many tasks prints, but Ctrl-C works all the same.
+// Without a terminal only the bar of many tasks prints, and a fit under mpirun, but Ctrl-C works
+// all the same.
 #include "progress.h"
 
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ namespace remblai::cli {
 namespace {
 
 constexpr double refresh_seconds = 0.1;
+constexpr double plain_seconds = 10;           // between lines that stay
 constexpr double stop_patience_seconds = 0.5;  // for a step to end after Ctrl-C
 
 constexpr double short_run_seconds = 2;  // needs no line for its phases
@@ -135,7 +137,12 @@ void PhaseLine::show() {
   shown_ = true;
 }
 
-LiveLine::LiveLine(bool quiet, double delay) : visible_(!quiet && live(stderr)), delay_(delay) {}
+// A rank never writes to the terminal itself: mpirun reads it through a pipe.
+LiveLine::LiveLine(bool quiet, double delay)
+    : visible_(!quiet && (live(stderr) || ranks())),
+      plain_(!live(stderr)),
+      delay_(delay),
+      shown_at_(-plain_seconds) {}
 
 LiveLine::~LiveLine() {
   if (width_ > 0) show("");
@@ -143,10 +150,15 @@ LiveLine::~LiveLine() {
 
 bool LiveLine::due() const {
   const double now = watch_.seconds();
-  return visible_ && now > delay_ && now - shown_at_ > refresh_seconds;
+  return visible_ && now > delay_ && now - shown_at_ > (plain_ ? plain_seconds : refresh_seconds);
 }
 
 void LiveLine::show(const std::string& text) {
+  if (plain_) {
+    tell(stderr, "{}\n", text);
+    shown_at_ = watch_.seconds();
+    return;
+  }
   const std::string cut = text.substr(0, terminal_width());
   tell(stderr, "\r{:<{}}\r{}", "", width_, cut);
   std::fflush(stderr);

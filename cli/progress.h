@@ -57,7 +57,8 @@ class PhaseLine {
 };
 
 /// One line on standard error, rewritten in place; silent when that is no terminal, when `quiet`,
-/// and in the first `delay` seconds. Clears its line at the end of its life.
+/// and in the first `delay` seconds. Clears its line at the end of its life. Of the first of
+/// several ranks, whose standard error mpirun reads, it is a line of its own every ten seconds.
 class LiveLine {
  public:
   LiveLine(bool quiet, double delay);
@@ -65,15 +66,15 @@ class LiveLine {
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  /// Time for another text: they come ten times a second at most.
+  /// Time for another text: one rewritten comes ten times a second at most.
   bool due() const;
   void show(const std::string& text);
 
  private:
-  bool visible_;
+  bool visible_, plain_;  // plain: lines that stay
   double delay_;
   Stopwatch watch_;
-  double shown_at_ = 0;    // on watch_
+  double shown_at_;        // on watch_
   std::size_t width_ = 0;  // of the line on the screen
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace remblai::cli {
 namespace {
@@ -21,6 +22,12 @@ void join_ranks() {
   loud_error = dup(STDERR_FILENO);
   for (std::FILE* stream : {stdout, stderr})
     if (!std::freopen("/dev/null", "w", stream)) std::setbuf(stream, nullptr);
+}
+
+bool started_as_several() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* size = std::getenv(name); size && std::atoi(size) > 1) return true;
+  return false;
 }
 
 const std::shared_ptr<const Comm>& ranks() {

@@ -10,8 +10,13 @@
 
 namespace remblai::cli {
 
-/// Joins the others, if there are any. All but the first fall silent.
+/// Joins the others, if there are any. All but the first fall silent. For commands that several can
+/// do: MPI cannot be started twice among the same processes, nor below a program that has started
+/// it.
 void join_ranks();
+
+/// Whether mpirun, or what else starts programs of MPI, started several, as the environment says.
+bool started_as_several();
 
 /// Null where this process works alone.
 const std::shared_ptr<const Comm>& ranks();

@@ -69,7 +69,8 @@ def fit(
 
     `comm` is a communicator of mpi4py whose ranks fit together. Each gives its own rows of Xs, ys
     and source_weights, for which `share_of` is the best choice, and all of the rest. The model has
-    the source points of its rank; `Model.gathered` brings them together. Needs a build with MPI.
+    the source points of its rank; `Model.gathered` brings them together. Where one rank refuses what
+    it was given, or its `callback` raises, all ranks raise. Needs a build with MPI.
 
     `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit
     of the same data and options that was killed, this one goes on from it.

@@ -100,6 +100,30 @@ TEST_F(Cli, FailureAfterTheFitKeepsTheFit) {
   EXPECT_EQ(load(at("out/model.npz")).source.size(), 400);
 }
 
+TEST_F(Cli, AReportThatCannotBeWrittenLosesNothingElse) {
+  write_small_data();
+  Words words = small_adapt() +
+                Words{"--method", "paper", "--metric", "identity", "--test", at("target.npy")};
+  for (std::string& word : words)  // long names in the report make it the largest file
+    if (word.ends_with(".npy"))
+      for (int k = 0; k < 1900; ++k) word.insert(word.rfind('/'), "/.");
+  std::string command = binary();
+  for (const std::string& word : words) command += " '" + word + "'";
+  ASSERT_EQ(shell(command).code, 0);
+  const auto size = [&](const char* name) { return std::filesystem::file_size(at(name)); };
+  const auto blocks = size("out/report.json") / 1024 - 1;  // of 512 or 1024 bytes
+  ASSERT_LT(size("out/model.npz"), 512 * blocks);
+  std::filesystem::remove_all(at("out"));
+  const Finished result =
+      shell("trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; " + command);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("the fit is kept"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("not written: report.json"), std::string::npos) << result.err;
+  EXPECT_EQ(names_in(at("out")),
+            (Words{"labels.npy", "mapped.npy", "model.npz", "test_labels.npy"}));
+  EXPECT_EQ(load(at("out/model.npz")).source.size(), 40);
+}
+
 TEST_F(Cli, PhasesOfALongRunAreShownOnATerminal) {
   write_large_data(at("source.npy"), 200, 1);
   write_large_data(at("target.npy"), 200, 2);

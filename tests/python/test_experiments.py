@@ -12,7 +12,7 @@ import pytest
 from conftest import shifted
 from sklearn.model_selection import GridSearchCV
 
-from remblai import GroundMetricClassifier, evaluate, experiments, fit
+from remblai import GroundMetricClassifier, evaluate, experiments, fit, fit_path
 
 
 def square(task, offset=0):
@@ -186,12 +186,17 @@ def test_lambdas_are_read_once():
         experiments.compare(split, lambdas=[])
 
 
-def test_each_run_is_the_fit_that_reproduce_makes():
+def test_each_run_is_the_fit_that_reproduce_makes(monkeypatch):
     """Its draws come from a generator of C++, so that the points of a split cannot be the same; the
     options of its fits can (cli/reproduce.cpp)."""
     Xs, ys, Xt, yt = shifted(m=90, n=200)
     split = experiments.label_shift(Xs, ys, Xt, yt, per_class=10, size=40, share=0.3)
+    asked = []
+    monkeypatch.setattr(
+        experiments, "fit_path", lambda **keywords: asked.append(keywords) or fit_path(**keywords)
+    )
     rows = experiments.compare(split, lambdas=[0.5, 0.02])
+    assert [keywords["outer_tolerance"] for keywords in asked] == [0.01, 0.01]
     given = {"Xs": split.source, "ys": split.source_labels, "Xt": split.train, "threads": 1}
     alone = {
         "identity": {"metric": "identity", "outer_tolerance": 0.01},

@@ -150,6 +150,30 @@ def main():
     a, b = (np.load(folder / out / "labels.npy") for out in ("mass1", "mass3"))
     require(np.array_equal(a, b), "labels through the plan differ")
 
+    # A plan that cannot be written loses nothing else.
+    words = [program, *ADAPT, "--out", "no_plan", "--save-plan"]
+    small = ["sh", "-c", "trap '' XFSZ; ulimit -f 300; exec \"$@\"", "sh", *words]
+    done = subprocess.run(
+        [*LAUNCH, "--mca", "btl", "self,tcp", "-n", "1", *small, ":", "-n", "2", *words],
+        cwd=folder, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    require(done.returncode == 2 and "not written: plan.npy" in done.stderr, "no plan", done)
+    require(done.stderr.count("error:") == 1, "one message", done)
+    same_models("out1/model.npz", "no_plan/model.npz", "a fit whose plan was not written")
+
+    # Lines of progress come from the first rank, and MPI starts for fit and adapt alone.
+    done = run(2, *FIT[:-1], "--source", "x.npy", "--out", "told.npz", "--steps", "2000",
+               "--outer-tolerance", "0", "--inner", "tight")  # fmt: skip
+    told = [line for line in done.stderr.splitlines() if line.startswith("step ")]
+    require(done.returncode == 3 and len(told) > 0, "lines of progress", done)
+    done = run(2, "info", "x.npy")
+    require(done.returncode == 2 and "works in one process" in done.stderr, "info on 2 ranks", done)
+    script = '"$0" --version && "$0" "$@" && "$0" --version'
+    words = ["sh", "-c", script, program, *FIT, "--source", "x.npy", "--out", "script.npz"]
+    done = subprocess.run([*LAUNCH, "-n", "2", *words], cwd=folder, capture_output=True, text=True,
+                          timeout=60)  # fmt: skip
+    require(done.returncode == 0 and done.stdout.count("remblai ") == 4, "a script", done)
+
     # What is too long for one message goes in several.
     done = run(3, *CLASSES, "--out", "short", REMBLAI_MPI_MOST="100")
     require(done.returncode == 0, "short messages", done)
