@@ -10,6 +10,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const double value = 1;
+  std::puts("so far");
+  std::fflush(stdout);
   remblai::mpi_comm(MPI_Comm_c2f(MPI_COMM_WORLD))->send(&value, 1, 99);
   std::puts("went on");
   MPI_Finalize();
