@@ -17,6 +17,7 @@
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "terminal.h"
+#include "words.h"
 
 namespace remblai::cli {
 namespace {
@@ -161,11 +162,12 @@ int run(const CompareCommand& arguments) {
         "\n\"like ours\" is the share of target points that get the label of the class-aware "
         "method.\n");
   if (!quiet && ours.reliability)
-    tell(
-        "No method has seen a target label{}. Its reliability is {:.2f}: so many source labels "
-        "come back right\nthrough the guessed target labels{}.\n",
-        known.size() > 0 ? " but the class-aware one, which has the known ones" : "",
-        *ours.reliability, *ours.reliability < 0.8 ? "; below 0.8 no row can be trusted much" : "");
+    tell("No method has seen a target label{}.\nreliability of class-aware: {}\n",
+         known.size() > 0 ? " but the class-aware one, which has the known ones" : "",
+         ours.diagnosis.trust_words);
+  if (!quiet && ours.reliability && ours.diagnosis.doubtful)
+    tell("warning: {} {}\n", ours.diagnosis.doubt,
+         Message{.problem = ours.diagnosis.advice}.text(flag_of));
   return conclude_rows(rows);
 }
 

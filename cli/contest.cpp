@@ -48,7 +48,10 @@ Entry run_contender(const Contender& contender, const Problem& problem, const Ma
     fitted.seconds = watch.seconds();
   }
   entry.status = model.status;
-  if (model.classes) entry.reliability = model.classes->reliability;
+  if (model.classes) {
+    entry.reliability = model.classes->reliability;
+    entry.diagnosis = diagnose(*model.classes);
+  }
   if (model.status.outcome != Outcome::diverged)
     entry.labels = predict(model, points, {.rule = contender.rule});
   entry.seconds = watch.seconds() + (at_hand ? fitted.seconds : 0);

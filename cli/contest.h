@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "remblai/baseline.h"
+#include "remblai/diagnosis.h"
 #include "remblai/evaluate.h"
 #include "remblai/fit.h"
 #include "remblai/predict.h"
@@ -33,6 +34,7 @@ struct Entry {
   double seconds = 0;
   Status status{Outcome::converged};
   std::optional<double> reliability = {};
+  Diagnosis diagnosis = {};  ///< where there is a reliability
 };
 
 /// A model, and how long its fit took.

@@ -181,13 +181,17 @@ def like(result: Float, given: NDArray[Any]) -> NDArray[Any]:
     return result.astype(np.float32) if given.dtype == np.float32 else result
 
 
+def require_communicator(comm: Any) -> None:
+    if not hasattr(comm, "allgather") or not hasattr(comm, "py2f"):
+        raise TypeError(f"comm: {type(comm).__name__}; give a communicator of mpi4py, or none")
+
+
 def agreed(comm: Any, check: Callable[[], Any]) -> Any:
     """What `check` returns; where it raises on some ranks of a communicator, all raise. Without
     one, `check` is called."""
     if comm is None:
         return check()
-    if not hasattr(comm, "allgather") or not hasattr(comm, "py2f"):
-        raise TypeError(f"comm: {type(comm).__name__}; give a communicator of mpi4py, or none")
+    require_communicator(comm)
     result: Any = None
     fault: Exception | None = None
     try:
@@ -213,7 +217,10 @@ def path(value: Any, name: str = "path") -> str:
 
 def on_any_rank(comm: Any, here: bool) -> bool:
     """Whether it is so on this rank or any other. All ranks call it."""
-    return here if comm is None else any(comm.allgather(here))
+    if comm is None:
+        return here
+    require_communicator(comm)
+    return any(comm.allgather(here))
 
 
 def fault_of_ranks(comm: Any, fault: Any) -> Any:

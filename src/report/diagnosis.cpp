@@ -113,7 +113,8 @@ Diagnosis diagnose(const ClassModel& classes) {
   if (!d.doubtful) return d;
   if (!unreliable && !undecided) {
     d.doubt = fmt::format(
-        "Class shares and places both changed much, by {:.0f} % of the points and {:.2f} spreads, "
+        "Class shares and places both seem to have changed much, by {:.0f} % of the points and "
+        "{:.2f} spreads, "
         "and the target does not look like the source after either. One may have been taken for "
         "the other, so labels may be poor whatever the reliability.",
         100 * d.shares_change, d.move);

@@ -78,7 +78,7 @@ def test_known_labels_are_never_taken_by_mistake():
     with pytest.raises(ValueError, match="yt_known: 5 labels for 40 points"):
         GroundMetricClassifier().fit(X, y, Xt=Z, yt_known=truth[:5])
     with pytest.raises(
-        ValueError, match="known_labels: label 9 of target point 1 .*not a label of the source"
+        ValueError, match="known_labels: label 9 of target point 1 .*is the label of no source point"
     ):
         class_aware(X, y, Z, known_labels=truth + 9)
     signs = 2 * y - 1
