@@ -229,7 +229,8 @@ if(REMBLAI_BUILD_CLI)
     add_executable(remblai_mpi_errors tests/ranks/mpi_errors.cpp)
     target_link_libraries(remblai_mpi_errors PRIVATE remblai_internal remblai_test_flags
                                                      MPI::MPI_CXX)
-    # mpiexec itself does not always end after an abort.
+    # The words of MPI about the abort may be lost, so this sees that the program does not go on, and
+    # not why.
     add_test(NAME Ranks.errors_of_mpi
              COMMAND timeout 60 ${MPIEXEC_EXECUTABLE} --allow-run-as-root -n 1
                      $<TARGET_FILE:remblai_mpi_errors>)
