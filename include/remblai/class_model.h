@@ -29,8 +29,12 @@ struct REMBLAI_API Classifier {
   /// The same from the squared distances to `points`, which are at hand.
   Matrix scores_at(Matrix squared_distances) const;
 
+  /// temperature scores + biases. The label of a point is the class where they are largest: they
+  /// tell far points apart where the probabilities are equal to the last digit.
+  Matrix calibrated(const Matrix& scores) const;
+
   /// The calibrated probabilities for these scores; rows sum to 1.
-  Matrix probabilities(Matrix scores) const;
+  Matrix probabilities(const Matrix& scores) const;
 };
 
 /// The classes of a class-aware model, in preprocessed coordinates. Vectors and rows follow

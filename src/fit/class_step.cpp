@@ -382,6 +382,7 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   // they weigh less where its share has fallen by more than half.
   const Vector kept =
       (2 * shares_.shares.cwiseQuotient(problem_.shares).array()).min(1.0).max(1e-3);
+  points.target_weights = row_sums();
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);

@@ -46,10 +46,14 @@ Matrix Classifier::scores_at(Matrix squared_distances) const {
   return scores;
 }
 
-Matrix Classifier::probabilities(Matrix scores) const {
-  scores = (temperature * scores).rowwise() + biases.transpose();
-  softmax_rows(scores);
-  return scores;
+Matrix Classifier::calibrated(const Matrix& scores) const {
+  return (temperature * scores).rowwise() + biases.transpose();
+}
+
+Matrix Classifier::probabilities(const Matrix& scores) const {
+  Matrix all = calibrated(scores);
+  softmax_rows(all);
+  return all;
 }
 
 }  // namespace remblai

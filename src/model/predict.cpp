@@ -319,9 +319,9 @@ Labels Predictor::of_targets() const {
   return labels_by_head(embedded_targets(model_, all));
 }
 
-// Scores tell far points apart where their probabilities are equal to the last digit.
 Labels Predictor::labels_by_head(const Matrix& embedded) const {
-  return most_likely({model_.classes->classes, model_.classes->head.scores(embedded)});
+  const Classifier& head = model_.classes->head;
+  return most_likely({model_.classes->classes, head.calibrated(head.scores(embedded))});
 }
 
 Labels Predictor::labels_of(const Matrix& points) const {
