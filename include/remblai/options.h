@@ -136,7 +136,8 @@ void for_each_option(OptionsType& o, Visitor&& visit) {
         "class-aware: class shares of the target, estimated or known");
   visit("landmarks", o.landmarks,
         "class-aware: points up to which kernel systems are solved exactly; beyond, so many points "
-        "stand for all; a system takes 64 bytes times their square, whatever the memory is");
+        "stand for all; fewer where memory is given and has no room for them, 64 bytes times "
+        "their square");
 }
 
 /// Leaves an option to the method. No value that makes sense is as low.
@@ -167,7 +168,8 @@ struct REMBLAI_API Options {
   Resources resources = {};
   int seed = 0;
 
-  /// The same options with nothing left to the method.
+  /// The same options with nothing left to the method, and no more landmarks than fit the memory
+  /// that was asked for.
   Options resolved() const;
 
   /// Throws Error naming the option, its value and the range.

@@ -55,10 +55,11 @@ void for_each_option(ResourcesType& r, Visitor&& visit) {
         "where plans and large matrix products are made; auto: a GPU where there is one and the "
         "problem is large enough");
   visit("threads", r.threads, "threads; 0 is one for each core");
-  visit("memory", r.memory,
-        "GiB for matrices of all pairs, which are made block by block when they do not fit; 0 is "
-        "half of the free memory, nine tenths on a GPU; kernel systems of the class-aware method "
-        "are beside it, and have their size by landmarks");
+  visit(
+      "memory", r.memory,
+      "GiB for matrices of all pairs, which are made block by block when they do not fit, and for "
+      "kernel systems of the class-aware method, which then have fewer landmarks; 0 is half of "
+      "the free memory, nine tenths on a GPU");
 }
 
 }  // namespace remblai

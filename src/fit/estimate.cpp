@@ -57,12 +57,10 @@ double cloud_bytes(const Sizes& sizes, double budget) {
   return kept && sizes.ranks == 1 ? bytes : 0;
 }
 
-/// Exact systems are four matrices of all their points. With landmarks there are as many again, and
-/// three blocks of the kernel between them and the points.
+/// Exact systems are four matrices of all their points.
 double system_bytes(const Sizes& sizes, const Options& options) {
   const double most = options.classes.landmarks, points = sizes.points();
-  return points <= most ? 4 * 8 * points * points
-                        : 8 * (8 * most + 3 * std::min<double>(points, rows_at_a_time)) * most;
+  return points <= most ? 4 * 8 * points * points : landmark_bytes(most, points);
 }
 
 /// Bytes at the peak, by what they are for.

@@ -2,6 +2,7 @@
 #include "fit/kernel_ridge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -26,6 +27,19 @@ auto from_diagonal(const Matrix& square, Index row) {
 }
 
 }  // namespace
+
+double landmark_bytes(double landmarks, double points) {
+  return 8 * (8 * landmarks + 3 * std::min<double>(points, rows_at_a_time)) * landmarks;
+}
+
+int landmarks_within(double bytes) {
+  double fits = 10, too_many = 1e6;
+  while (too_many - fits > 1) {
+    const double middle = std::floor((fits + too_many) / 2);
+    (landmark_bytes(middle) <= bytes ? fits : too_many) = middle;
+  }
+  return static_cast<int>(fits);
+}
 
 std::vector<Index> even_sample(Index size, Index count) {
   std::vector<Index> order(static_cast<std::size_t>(size));

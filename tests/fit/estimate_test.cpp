@@ -52,9 +52,14 @@ TEST(Estimate, ClassAwareFitsCountTheirDistancesAndSystems) {
   options.resources.memory = 1;
   const double pairs = 20.0 * 1500 * 1500;
   EXPECT_GE(estimate(line_of(1500), options).memory - tight, pairs + 16.0 * 3000 * 3000);
-  options.resources.memory = 0.001;
   options.classes.landmarks = 1000;
-  EXPECT_GE(estimate(line_of(1500), options).memory - tight, 60e6);
+  options.resources.memory = 0.2;
+  const double less = estimate(line_of(1500), options).memory;
+  EXPECT_GE(less - tight, 60e6);
+  options.classes.landmarks = 3000;  // of which so little memory has no room for more than these
+  EXPECT_LT(estimate(line_of(1500), options).memory, less + 0.2 * 0x1p30);
+  options.resources.memory = 0.001;
+  EXPECT_EQ(estimate(line_of(1500), options).memory, tight);
 }
 
 TEST(Estimate, SizesAndOptionsShow) {
