@@ -246,6 +246,12 @@ def main():
     done = with_patience(600, "-n", "1", *unread, ":", "-n", "2", *words)
     require(done.returncode == 2 and "error:" not in done.stderr, "a reader that went", done)
 
+    # A rank that fails while the others go on ends them.
+    wrong = [program, "fit", "--nonsense"]
+    done = with_patience(0.5, "-n", "2", *words, ":", "-n", "1", *wrong)
+    require(done.returncode == 2 and done.stderr.count("error:") == 1, "a rank alone", done)
+    require("--nonsense" in done.stderr, "the message of a rank alone", done)
+
     # One rank that is asked to end stops all, and another number of ranks goes on from there.
     words = [*FIT, "--source", "x.npy", "--steps", "1000", "--outer-tolerance", "0"]
     stop = [*words, "--out", "stop.npz", "--checkpoint", "stop_state.npz"]
