@@ -318,20 +318,20 @@ int run(const AdaptCommand& arguments) {
   });
   if (!failure.empty())
     throw Error({.problem = literal(failure)});  // of this rank, not of the first
-  if (!first_rank()) return conclude(job.model.status, missing);
 
-  if (arguments.run.json) {
-    tell("{}", json);
-  } else if (!arguments.run.quiet) {
-    tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), printable(arguments.out),
-         fmt::join(written, ", "));
-  }
-  if (!arguments.page.empty()) {
+  on_first_rank([&] {
+    if (arguments.run.json) {
+      tell("{}", json);
+    } else if (!arguments.run.quiet) {
+      tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), printable(arguments.out),
+           fmt::join(written, ", "));
+    }
+    if (arguments.page.empty()) return;
     if (missing.empty())
       job.write_page(report);
     else
       missing += ", " + arguments.page;
-  }
+  });
   return conclude(job.model.status, missing);
 }
 

@@ -82,12 +82,13 @@ int run(const FitCommand& arguments) {
   report.inputs = inputs_of(arguments.fit);
   report.spelling = flag_of;
   report.seconds = watch.seconds();
-  if (!first_rank()) return conclude(model.status);
-  if (arguments.run.json) {
-    tell("{}", to_json(model, report));
-  } else if (!quiet) {
-    tell("{}\nwritten to {}\n", summary(model, report), printable(arguments.out));
-  }
+  on_first_rank([&] {
+    if (arguments.run.json) {
+      tell("{}", to_json(model, report));
+    } else if (!quiet) {
+      tell("{}\nwritten to {}\n", summary(model, report), printable(arguments.out));
+    }
+  });
   return conclude(model.status);
 }
 

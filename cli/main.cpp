@@ -61,9 +61,10 @@ int main(int argc, char** argv) {
     const Words words(argv + 1, argv + argc);
     if (!words.empty() && works_on_ranks(words[0])) join_ranks();
     const int code = parse_command_line(words)();
-    if (flush_output()) return code;
+    const bool lost = !flush_output(), unread = lost && errno == EPIPE;
+    if (!any_rank(lost)) return code;
     // Whoever reads through a pipe may stop at any line.
-    return errno == EPIPE ? +Exit::bad_input : fail("standard output cannot be written to");
+    return any_rank(unread) ? +Exit::bad_input : fail("standard output cannot be written to");
   } catch (const std::bad_alloc&) {
     return fail("not enough memory for points this many and this large; use fewer of them");
   } catch (const std::exception& error) {
