@@ -40,7 +40,8 @@ if(REMBLAI_HAS_CUDA)
                    src/transport/cuda/gradients_cuda.cpp
                    src/transport/cuda/iterations_cuda.cpp src/transport/cuda/kernel_cuda.cpp
                    src/transport/cuda/matrix_on_gpu.cpp
-                   src/transport/cuda/products_cuda.cpp src/transport/cuda/runtime.cpp
+                   src/transport/cuda/products_cuda.cpp src/transport/cuda/ridge_cuda.cpp
+                   src/transport/cuda/runtime.cpp
                    src/transport/cuda/storage.cpp
                    src/transport/cuda/sweep.cu src/transport/cuda/vectors.cu)
   set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -2,6 +2,7 @@
 // answers (src/transport/cuda/engine_cuda.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "remblai/types.h"
@@ -13,6 +14,26 @@ struct Operand {
   const double* data = nullptr;
   Index rows = 0, columns = 0;  ///< in memory
   bool transposed = false;
+};
+
+/// A regression with the kernel k(u, v) = exp(-|u - v|^2 / width), as KernelRidge of src/fit says.
+struct RidgeTask {
+  const Matrix& points;
+  const Matrix& landmarks;  ///< stand for all points; without rows the system is exact
+  double width = 0, smoothing = 0;
+  double jitter = 0;  ///< on the diagonal of the landmarks' own kernel
+  const Matrix& targets;
+  const Vector& weights;
+  Index judged = 0;                      ///< of the last points
+  const std::function<bool()>& goes_on;  ///< asked now and then; false: leave it. May be empty
+};
+
+/// f(u) = sum_j k(u, point_j) coefficients_j, which minimises
+///   sum_i w_i |T_i - f(u_i)|^2 + smoothing |f|^2  in the space of the kernel.
+struct RidgeFit {
+  Matrix coefficients;  ///< one row for each point, or for each landmark
+  Matrix left_out;      ///< for each judged row, f(u_i) of the fit without it
+  double missed = 0;    ///< share of the kernel's diagonal that landmarks miss; 0 when exact
 };
 
 /// What is worth its way there and back. An engine belongs to one thread at a time, and the same
@@ -39,6 +60,9 @@ class Engine {
   /// more, and the trace of M^(1/2). False also where M is not such a matrix.
   virtual bool inverse_fourth_root(Index order, const double* m, double least, double* root,
                                    double& trace) = 0;
+
+  /// False also where a matrix is singular to working precision, or it was left.
+  virtual bool ridge(const RidgeTask& task, RidgeFit& fit) = 0;
 };
 
 /// While it lives, this thread has the engine, unless it has one already. It may be null: then

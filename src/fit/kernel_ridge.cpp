@@ -22,9 +22,6 @@ constexpr double jitter = 1e-10;
 auto from_diagonal(Matrix& square, Index row) {
   return square.row(row).tail(square.cols() - row);
 }
-auto from_diagonal(const Matrix& square, Index row) {
-  return square.row(row).tail(square.cols() - row);
-}
 
 }  // namespace
 
@@ -57,29 +54,44 @@ std::vector<Index> even_sample(Index size, Index count) {
 }
 
 KernelRidge::KernelRidge(const Matrix& points, Index landmarks, Matrix distances, CommonRows rows)
-    : points_(points), rows_(std::move(rows)) {
-  if (rows_.total(points.rows()) <= landmarks) {
-    if (rows_.divided()) support_ = rows_.united(points);
-    distances_ = distances.size() ? std::move(distances) : squared_distances(support());
-    return;
-  }
-  support_ = rows_.rows_of(points, even_sample(rows_.total(points.rows()), landmarks));
+    : points_(points),
+      rows_(std::move(rows)),
+      exact_(rows_.total(points.rows()) <= landmarks),
+      distances_(std::move(distances)) {
+  if (!exact_)
+    support_ = rows_.rows_of(points, even_sample(rows_.total(points.rows()), landmarks));
+  else if (rows_.divided())
+    support_ = rows_.united(points);
 }
 
-void KernelRidge::set_width(double width) {
-  if (exact() && width_ == 2 * width) {
+void KernelRidge::make_kernel() {
+  if (distances_.size() == 0) distances_ = squared_distances(support());
+  if (kernel_width_ == 2 * width_) {
     for (Index i = 0; i < kernel_.rows(); ++i)
       from_diagonal(kernel_, i).array() *= from_diagonal(kernel_, i).array();
-  } else if (exact()) {
-    kernel_ = upper_gaussian(distances_, width);
+  } else if (kernel_width_ != width_) {
+    kernel_ = upper_gaussian(distances_, width_);
   }
-  width_ = width;
+  kernel_width_ = width_;
+}
+
+// Points go there, and little comes back. A system that fails there is made here, to the same end.
+bool KernelRidge::fit_on_engine(const Matrix& targets, const Vector& weights, double smoothing,
+                                Index judged, const Pulse& pulse, KernelFit& fit) const {
+  linalg::Engine* engine = rows_.divided() ? nullptr : linalg::current_engine();
+  const auto n = static_cast<double>(points_.rows()), size = static_cast<double>(support().rows());
+  const double work = exact_ ? n * n * n : 3 * n * size * size;
+  if (!engine || !engine->worth(work, 2 * static_cast<double>(points_.size()))) return false;
+  return engine->ridge(
+      {points_, support_, width_, smoothing, jitter, targets, weights, judged, pulse}, fit);
 }
 
 KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double smoothing,
-                           Index judged, const Pulse& pulse) const {
+                           Index judged, const Pulse& pulse) {
   if (pulse && !pulse()) return {};
-  if (!exact()) return landmark_fit(targets, weights, smoothing, judged, pulse);
+  if (KernelFit there; fit_on_engine(targets, weights, smoothing, judged, pulse, there))
+    return there;
+  if (!exact_) return landmark_fit(targets, weights, smoothing, judged, pulse);
   if (!rows_.divided()) return exact_fit(targets, weights, smoothing, judged);
   const CommonRows last = rows_.last(judged, points_.rows());
   KernelFit fit =
@@ -92,7 +104,8 @@ KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double 
 // is T_i - (H T)_i / H_ii. With H^-1 = R'R the last entries of the diagonal of H need only the last
 // block of R.
 KernelFit KernelRidge::exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
-                                 Index judged) const {
+                                 Index judged) {
+  make_kernel();
   Matrix upper(kernel_.rows(), kernel_.cols());
   for (Index i = 0; i < upper.rows(); ++i) from_diagonal(upper, i) = from_diagonal(kernel_, i);
   upper.diagonal() += smoothing * weights.cwiseInverse();

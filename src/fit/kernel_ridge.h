@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/common_rows.h"
+#include "base/engine.h"
 #include "remblai/types.h"
 
 namespace remblai {
@@ -24,13 +25,8 @@ int landmarks_within(double bytes);
 /// May be empty. Where there are ranks all are asked together, and hear the same.
 using Pulse = std::function<bool()>;
 
-/// f(u) = sum_j k(u, point_j) coefficients_j, which minimises
-///   sum_i w_i |T_i - f(u_i)|^2 + smoothing |f|^2  in the space of the kernel.
-struct KernelFit {
-  Matrix coefficients;  ///< one row for each of KernelRidge::support()
-  Matrix left_out;      ///< for each judged row, f(u_i) of the fit without it
-  double missed = 0;    ///< share of the kernel's diagonal that landmarks miss; 0 when exact
-};
+/// Its coefficients have one row for each of KernelRidge::support().
+using KernelFit = linalg::RidgeFit;
 
 /// The systems of one set of points. Up to `landmarks` points they are solved exactly, by a
 /// Cholesky factorisation: O(n^3 / 3) for each fit. Beyond, so many of the points, drawn evenly,
@@ -47,17 +43,18 @@ class KernelRidge {
   const Matrix& support() const { return support_.size() ? support_ : points_; }
 
   /// The kernel exp(-|u - v|^2 / width). Half of the last width costs no exponentials.
-  void set_width(double width);
+  void set_width(double width) { width_ = width; }
 
   /// Weights positive, `smoothing` positive. The last `judged` rows are left out one by one. There
   /// are no coefficients where the pulse stops it.
   KernelFit fit(const Matrix& targets, const Vector& weights, double smoothing, Index judged,
-                const Pulse& pulse = {}) const;
+                const Pulse& pulse = {});
 
  private:
-  bool exact() const { return distances_.size() > 0; }
-  KernelFit exact_fit(const Matrix& targets, const Vector& weights, double smoothing,
-                      Index judged) const;
+  bool fit_on_engine(const Matrix& targets, const Vector& weights, double smoothing, Index judged,
+                     const Pulse& pulse, KernelFit& fit) const;
+  void make_kernel();
+  KernelFit exact_fit(const Matrix& targets, const Vector& weights, double smoothing, Index judged);
   KernelFit landmark_fit(const Matrix& targets, const Vector& weights, double smoothing,
                          Index judged, const Pulse& pulse) const;
 
@@ -65,9 +62,10 @@ class KernelRidge {
 
   const Matrix& points_;
   CommonRows rows_;
+  bool exact_ = false;         // no landmarks
   Matrix support_;             // landmarks, or the points of all ranks; empty: all points are here
-  Matrix distances_, kernel_;  // among all points, upper triangles; empty where there are landmarks
-  double width_ = 0;
+  Matrix distances_, kernel_;  // among all points, upper triangles, when they are needed
+  double width_ = 0, kernel_width_ = 0;
 };
 
 /// `count` of the numbers below `size`, spread evenly over a fixed random order, ascending.

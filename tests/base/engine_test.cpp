@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "base/linalg.h"
+#include "fit/class_test_tools.h"
+#include "fit/kernel_ridge.h"
 #include "fit/metric_step.h"
 #include "remblai/fit.h"
 #include "support.h"
@@ -52,7 +54,22 @@ class PatientEngine final : public linalg::Engine {
     return true;
   }
 
-  int products = 0, roots = 0;
+  bool ridge(const linalg::RidgeTask& task, linalg::RidgeFit& fit) override {
+    ++regressions;
+    const Index n = task.points.rows();
+    if (task.landmarks.rows() > 0) return false;
+    Matrix system = test::plain_kernel(task.points, task.points, task.width);
+    system.diagonal() += task.smoothing * task.weights.cwiseInverse();
+    const Matrix inverse = system.inverse();
+    fit.coefficients = inverse * task.targets;
+    fit.left_out =
+        (task.targets - inverse.diagonal().cwiseInverse().asDiagonal() * fit.coefficients)
+            .bottomRows(task.judged);
+    EXPECT_EQ(fit.coefficients.rows(), n);
+    return !fails;
+  }
+
+  int products = 0, roots = 0, regressions = 0;
   bool fails = false;
 
  private:
@@ -95,6 +112,27 @@ TEST_P(EngineOf, ProductsAreWhatTheyWere) {
   const Matrix wanted = lower.transpose() * spd * lower;
   expect(congruent.triangularView<Eigen::Lower>(), wanted.triangularView<Eigen::Lower>());
   EXPECT_GE(engine->products, GetParam() ? 8 : 10);
+}
+// Landmarks are what this engine does not know.
+TEST_P(EngineOf, KernelRegressionsAreWhatTheyWere) {
+  const Matrix points = test::random_matrix(40, 3, 1), targets = test::random_matrix(40, 2, 2);
+  const Vector weights = 40 * test::random_weights(40, 3);
+  for (const Index landmarks : {40, 15}) {
+    const auto fit = [&] {
+      KernelRidge ridge(points, landmarks);
+      ridge.set_width(4);
+      return ridge.fit(targets, weights, 0.1, 25);
+    };
+    const KernelFit wanted = fit();
+    const auto engine = std::make_shared<PatientEngine>();
+    engine->fails = GetParam();
+    const linalg::OnEngine scope(engine);
+    const KernelFit found = fit();
+    EXPECT_LT(test::difference(found.coefficients, wanted.coefficients), 1e-8);
+    EXPECT_LT(test::difference(found.left_out, wanted.left_out), 1e-8);
+    EXPECT_NEAR(found.missed, wanted.missed, 1e-12);
+    EXPECT_EQ(engine->regressions, 1);
+  }
 }
 INSTANTIATE_TEST_SUITE_P(Engine, EngineOf, testing::Bool());
 

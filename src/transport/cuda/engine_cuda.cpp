@@ -40,6 +40,14 @@ CudaEngine::CudaEngine(int gpu) : gpu_(gpu) {
   // After the stream, which resets it.
   blas_->use_workspace(workspace_.data(), static_cast<std::size_t>(workspace_bytes));
   channel_.use(stream_);
+  ridge_ = std::make_unique<CudaRidge>(*blas_, channel_, stream_);
+}
+
+std::vector<Buffer<double>*> CudaEngine::buffers() {
+  std::vector<Buffer<double>*> all{&left_,    &right_,      &product_,    &sum_,   &roots_.y,
+                                   &roots_.z, &roots_.next, &roots_.step, &by_row_};
+  for (Buffer<double>* buffer : ridge_->buffers()) all.push_back(buffer);
+  return all;
 }
 
 CudaEngine::~CudaEngine() {
@@ -47,9 +55,9 @@ CudaEngine::~CudaEngine() {
   cudaGetDevice(&before);
   cudaSetDevice(gpu_);
   cudaStreamSynchronize(stream_);
+  for (Buffer<double>* buffer : buffers()) buffer->release();
   blas_.reset();
   channel_.release();
-  for (Buffer<double>* buffer : buffers()) buffer->release();
   workspace_.release();
   cudaStreamDestroy(stream_);
   cudaSetDevice(before);
@@ -240,6 +248,10 @@ bool CudaEngine::fourth_root(Index order, const double* m, double least, double*
   shifted(order, 0, 1 / std::sqrt(std::sqrt(norm)), z.data(), step.data(), stream_);
   fetch(step, size, root);
   return true;
+}
+
+bool CudaEngine::ridge(const linalg::RidgeTask& task, linalg::RidgeFit& fit) {
+  return attempt([&] { return ridge_->fit(task, fit); });
 }
 
 bool CudaEngine::rest() {

@@ -2,11 +2,12 @@
 // engine, so that several work side by side and none changes the bits of another.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <vector>
 
 #include "base/engine.h"
 #include "transport/cuda/channel.h"
+#include "transport/cuda/ridge_cuda.h"
 #include "transport/cuda/runtime.h"
 
 namespace remblai::cuda {
@@ -29,6 +30,8 @@ class CudaEngine final : public linalg::Engine {
   bool inverse_fourth_root(Index order, const double* m, double least, double* root,
                            double& trace) override;
 
+  bool ridge(const linalg::RidgeTask& task, linalg::RidgeFit& fit) override;
+
   /// Gives large memory back. False where it failed and is of no use any more.
   bool rest();
 
@@ -46,10 +49,7 @@ class CudaEngine final : public linalg::Engine {
   void take_sum(double* c);
   bool fourth_root(Index order, const double* m, double least, double* root, double& trace);
   void settle() const;
-  std::array<Buffer<double>*, 9> buffers() {
-    return {&left_,    &right_,      &product_,    &sum_,   &roots_.y,
-            &roots_.z, &roots_.next, &roots_.step, &by_row_};
-  }
+  std::vector<Buffer<double>*> buffers();
   void fetch(const Buffer<double>& from, Index count, double* to);
   void send(const linalg::Operand& a, Buffer<double>& to);
   void square_product(Index order, const Buffer<double>& a, const Buffer<double>& b,
@@ -67,6 +67,7 @@ class CudaEngine final : public linalg::Engine {
   bool symmetric_ = false;  // the sum
   Roots roots_;
   Buffer<double> by_row_;
+  std::unique_ptr<CudaRidge> ridge_;
 };
 
 }  // namespace remblai::cuda

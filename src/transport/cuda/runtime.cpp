@@ -18,6 +18,7 @@ struct Library {
   decltype(&cublasSetWorkspace_v2) set_workspace = nullptr;
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
   decltype(&cublasGemmEx_64) gemm_ex = nullptr;
+  decltype(&cublasDtrsm_v2_64) dtrsm = nullptr;
 };
 
 template <class Function>
@@ -48,6 +49,7 @@ const Library& library() {
     find(file, "cublasSetWorkspace_v2", all.set_workspace);
     find(file, "cublasDgemm_v2_64", all.dgemm);
     find(file, "cublasGemmEx_64", all.gemm_ex);
+    find(file, "cublasDtrsm_v2_64", all.dtrsm);
     return all;
   }();
   return loaded;
@@ -98,6 +100,15 @@ void Blas::gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t
   const auto flag = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   check(library().dgemm(static_cast<cublasHandle_t>(handle_), flag(transpose_b), flag(transpose_a),
                         n, m, k, &alpha, b, ldb, a, lda, &beta, c, ldc));
+}
+
+// Counting columns first L is the upper triangle L', and rows are columns.
+void Blas::solve_rows(bool transposed, std::int64_t rows, std::int64_t order, const double* l,
+                      std::int64_t ldl, double* x, std::int64_t ldx) const {
+  const double one = 1;
+  check(library().dtrsm(static_cast<cublasHandle_t>(handle_), CUBLAS_SIDE_LEFT,
+                        CUBLAS_FILL_MODE_UPPER, transposed ? CUBLAS_OP_N : CUBLAS_OP_T,
+                        CUBLAS_DIAG_NON_UNIT, order, rows, &one, l, ldl, x, ldx));
 }
 
 // cuBLAS counts columns first: its C' = B A' is C row by row.

@@ -108,6 +108,11 @@ class Blas {
             double alpha, const double* a, std::int64_t lda, const double* b, std::int64_t ldb,
             double beta, double* c, std::int64_t ldc) const;
 
+  /// Every one of the rows, x of length `order`, becomes L^-1 x, or L'^-1 x where `transposed`. L
+  /// is a lower triangle, row by row. Rows of L are `ldl` apart in memory, and the others `ldx`.
+  void solve_rows(bool transposed, std::int64_t rows, std::int64_t order, const double* l,
+                  std::int64_t ldl, double* x, std::int64_t ldx) const;
+
   /// Works in this memory from now on, and not in what other handles share.
   void use_workspace(void* memory, std::size_t bytes);
 

@@ -3,7 +3,9 @@
 
 #include <thread>
 
+#include "fit/kernel_ridge.h"
 #include "fit/metric_step.h"
+#include "model/gaussian.h"
 #include "remblai/devices.h"
 #include "remblai/fit.h"
 #include "remblai/predict.h"
@@ -135,6 +137,54 @@ TEST_F(EngineOnGpu, TheSameBitsWhateverOthersDo) {
   }
   for (const Matrix& one : together) EXPECT_EQ(one, alone);
   EXPECT_EQ(results(), alone);
+}
+
+// Exact systems and landmarks, in one block of factors and in many, of one block of rows and of
+// more. What is compared are values, for coefficients may differ where the kernel is near singular.
+TEST_F(EngineOnGpu, KernelRegressionsAreThoseOfTheProcessor) {
+  for (const auto& [n, landmarks] : {std::pair<Index, Index>{640, 640}, {1001, 1001}, {9000, 333}})
+    for (const Index judged : {n, n / 3, Index{0}}) {
+      SCOPED_TRACE(testing::Message() << n << " " << landmarks << " " << judged);
+      const Matrix points = test::random_matrix(n, 40, 1).array() + 5;
+      const Matrix targets = test::random_matrix(n, 4, 2);
+      const Vector weights = static_cast<double>(n) * test::random_weights(n, 3);
+      KernelRidge here(points, landmarks);
+      here.set_width(100);
+      const KernelFit wanted = here.fit(targets, weights, 0.1, judged);
+
+      const linalg::OnEngine scope(make_engine({.device = Device::cuda}, n, n));
+      KernelRidge there(points, landmarks);
+      there.set_width(100);
+      int asked = 0;
+      const auto goes_on = [&] { return ++asked > 0; };
+      const KernelFit found = there.fit(targets, weights, 0.1, judged, goes_on);
+      EXPECT_EQ(found.left_out.rows(), judged);
+      EXPECT_LT((found.left_out - wanted.left_out).norm(), 1e-9 * targets.norm());
+      EXPECT_NEAR(found.missed, wanted.missed, 1e-10);
+      Matrix kernel = squared_distances(points.topRows(500), here.support());
+      gaussian(kernel, 100);
+      EXPECT_LT((kernel * (found.coefficients - wanted.coefficients)).norm(),
+                1e-8 * targets.norm());
+      EXPECT_GT(asked, 0);
+      const KernelFit again = there.fit(targets, weights, 0.1, judged);
+      EXPECT_EQ(again.coefficients, found.coefficients);
+      EXPECT_EQ(again.left_out, found.left_out);
+      asked = landmarks < n ? 0 : 1;  // an exact system is not left once it has begun
+      const KernelFit left = there.fit(targets, weights, 0.1, judged, [&] { return asked++ == 0; });
+      EXPECT_EQ(left.coefficients.size(), 0);
+    }
+}
+
+TEST_F(EngineOnGpu, ASystemThatIsNotDefiniteHasNoSolution) {
+  Matrix points = test::random_matrix(700, 40, 1);
+  points(3, 3) = test::nan;
+  const linalg::OnEngine scope(make_engine({.device = Device::cuda}, 700, 700));
+  for (const Index landmarks : {700, 650}) {
+    KernelRidge ridge(points, landmarks);
+    ridge.set_width(100);
+    const KernelFit fit = ridge.fit(points.leftCols(2), Vector::Ones(700), 0.1, 10);
+    EXPECT_FALSE(fit.coefficients.size() > 0 && fit.coefficients.allFinite());
+  }
 }
 
 TEST_F(EngineOnGpu, AFitIsThatOfTheProcessor) {
