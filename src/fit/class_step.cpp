@@ -382,7 +382,6 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   // they weigh less where its share has fallen by more than half.
   const Vector kept =
       (2 * shares_.shares.cwiseQuotient(problem_.shares).array()).min(1.0).max(1e-3);
-  points.target_weights = row_sums();
   const auto all = static_cast<double>(space_.shard.total(m));
   points.weights << static_cast<double>(n) * problem_.q,
       all * problem_.p.cwiseProduct(problem_.members * kept);
@@ -391,6 +390,9 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   points.distances = std::move(clouds.distances);
   head_ =
       fit_classifier(std::move(points), unit, Purpose::labels, options_.classes, pulse).classifier;
+  // A kernel regression has the shares from its points; class means know none. The half: sure
+  // shares would ask for all of the logarithm, and shares that tell nothing for none of it.
+  if (head_.width == 0) head_.biases = 0.5 * shares_.shares.cwiseMax(1e-6).array().log();
 }
 
 ClassModel ClassStep::model() const {

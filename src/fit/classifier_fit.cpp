@@ -2,7 +2,6 @@
 #include "fit/classifier_fit.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -89,17 +88,6 @@ double calibrate_candidate(Candidate& candidate, const LabelledPoints& labelled,
   return calibration.log_loss;
 }
 
-void calibrate_for_labels(Candidate& candidate, const LabelledPoints& labelled,
-                          const Vector& weights, const CommonRows& rows) {
-  if (candidate.classifier.width > 0) {
-    calibrate_candidate(candidate, labelled, weights, Biases::zero, rows);
-    return;
-  }
-  assert(labelled.target_weights.size() == weights.size());
-  const Vector turned = labelled.target_weights / rows.sum(labelled.target_weights);
-  calibrate_candidate(candidate, labelled, turned, Biases::free, rows);
-}
-
 // Without itself the only point of a class is never found, by any classifier: it tells nothing.
 double left_out_accuracy(const Matrix& scores, const LabelledPoints& labelled,
                          const CommonRows& rows) {
@@ -147,7 +135,7 @@ FittedClassifier fit_classifier(LabelledPoints labelled, double unit, Purpose pu
     smallest = loss;
     best = std::move(next);
   }
-  if (purpose == Purpose::labels) calibrate_for_labels(best, labelled, weights, rows);
+  if (purpose == Purpose::labels) calibrate_candidate(best, labelled, weights, Biases::zero, rows);
   if (best.classifier.width > 0) best.classifier.points = ridge.support();
 
   const double left_out = left_out_accuracy(best.left_out, labelled, rows);

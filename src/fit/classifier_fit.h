@@ -13,11 +13,10 @@ namespace remblai {
 /// Points with the shares of their classes. The last ones, as many as there are `places`, are
 /// labelled: candidates are compared and calibrated on them.
 struct LabelledPoints {
-  Matrix points;               ///< embedded
-  Matrix shares;               ///< one row a point, one column a class; rows sum to 1
-  Vector weights;              ///< positive; 1 for a point that counts in full
-  std::vector<Index> places;   ///< the class of each labelled point
-  Vector target_weights = {};  ///< of the labelled points where classes have the target's shares
+  Matrix points;              ///< embedded
+  Matrix shares;              ///< one row a point, one column a class; rows sum to 1
+  Vector weights;             ///< positive; 1 for a point that counts in full
+  std::vector<Index> places;  ///< the class of each labelled point
   Matrix distances =
       {};                ///< squared, among the points, the upper triangle; empty: not yet measured
   CommonRows rows = {};  ///< which points other ranks have too; all that are not are labelled
@@ -30,9 +29,8 @@ struct FittedClassifier {
   double left_out = 0;
 };
 
-/// What the calibration is for. Posteriors are probabilities under the shares of the source. Labels
-/// follow the shares of the target: a kernel regression has them from its points, and its scores
-/// keep their order; class means know no shares, and have them by biases on `target_weights`.
+/// What biases of the calibration are for: posteriors are to be probabilities under the shares of
+/// the source. For labels there are none, so that the order of the scores is kept.
 enum class Purpose { posteriors, labels };
 
 /// Widths of kernels are in units of `unit`, a squared distance. O(n^3) up to as many points as
