@@ -101,7 +101,7 @@ void add_fit(CLI::App& app, Action& action) {
   FitArguments& fit = arguments->fit;
   add_file(command, "--source", fit.source, "source points, one a row")->required();
   add_file(command, "--target", fit.target, "target points, one a row")->required();
-  add_file(command, "--out", arguments->out, "the model, an .npz file")->required();
+  add_file(command, "--out", arguments->out, "the model, a .npz file")->required();
   add_file(command, "--source-labels", fit.source_labels,
            "labels of the source points, whole numbers; predict needs them");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");

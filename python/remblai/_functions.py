@@ -72,7 +72,7 @@ def fit(
     the source points of its rank; `Model.gathered` brings them together. Where one rank refuses what
     it was given, or its `callback` raises, all ranks raise. Needs a build with MPI.
 
-    `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit
+    `checkpoint` is a .npz file that keeps the state of the fit. Where it is there, left by a fit
     of the same data and options that was killed, this one goes on from it.
 
     `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and
