@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _checks, _core
+from . import _calls, _checks, _core
 from ._functions import DEFAULTS, PREDICTION, Score, evaluate, prepared
 
 
@@ -79,7 +79,7 @@ class LambdaPath(Sequence[_core.Model]):
         )
 
 
-@_checks.by_name
+@_calls.by_name
 def fit_path(
     *,
     Xs: ArrayLike,
@@ -101,7 +101,7 @@ def fit_path(
     `X_test`, further points of the target domain. Keywords are the options of `fit` and of
     `Model.predict` (`rule`, `neighbours`, `knn_metric`)."""
     asked = {name: keywords.pop(name) for name in PREDICTION if name in keywords}
-    _checks.require_known(keywords, [name for name in DEFAULTS if name != "lambda_"])
+    _calls.require_known(keywords, [name for name in DEFAULTS if name != "lambda_"])
     weights = np.sort(_checks.numbers(lambdas, "lambdas").ravel())[::-1]
     if len(weights) == 0:
         raise ValueError("lambdas: none are given")
@@ -144,7 +144,7 @@ def fit_path(
         f"{weight:.3g}" for weight, model in zip(weights, models) if model.status != "converged"
     ]
     if missed:
-        _checks.warn(
+        _calls.warn(
             f"not converged for lambda {', '.join(missed)}: see the models' reason",
             ConvergenceWarning,
         )
