@@ -333,7 +333,10 @@ def require_known_labels(given: NDArray[np.int64] | None, name: str, comm: Any =
 def of_points(values: ArrayLike, count: int, name: str) -> NDArray[Any]:
     """One entry a point, of any type."""
     require_unmasked(values, name)
-    given = one_each(np.asarray(on_processor(values)), name)
+    given = np.asarray(on_processor(values))
+    if given.ndim == 0:
+        raise ValueError(f"{name}: {type(values).__name__}; give a list or array, one label a point")
+    given = one_each(given, name)
     if len(given) != count:
         raise ValueError(f"{name}: {len(given)} labels for {count} points; give one a point")
     return given

@@ -87,6 +87,10 @@ def fit(
         _calls.require_known(keywords, known)
         if start is not None and not isinstance(start, _core.Model):
             raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
+        if callback is not None and not callable(callback):
+            raise TypeError(
+                f"callback: {type(callback).__name__}; give a function that takes a dict, or none"
+            )
         source = _checks.points(Xs, "Xs", least=1 if comm is None else 0)
         target = _checks.points(Xt, "Xt")
         _checks.same_features(source, target)

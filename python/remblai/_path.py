@@ -41,6 +41,7 @@ class LambdaPath(Sequence[_core.Model]):
         found = self.test_labels if test else self.target_labels
         if found is None:
             raise ValueError("ys: the path has no labels to carry over; give ys= to fit_path")
+        _checks.labels(yt, found.shape[1], "yt", unknown=True)
         return [evaluate(labels, yt) for labels in found]
 
     def best(self, yt: ArrayLike) -> _core.Model:
