@@ -147,5 +147,22 @@ TEST_F(LabelFiles, OnePointAndOneClassAreWarnings) {
   EXPECT_EQ(said(fit_with("adapt", same) + Words{"--quiet"}), "");
 }
 
+TEST_F(LabelFiles, BlankLinesAtTheEndAreNoLabels) {
+  write_small_data();
+  const std::string known = at("few.csv");
+  write(known, "0\n1\n" + std::string(28, '\n'));
+  const Words base = fit_with("adapt", at("source_labels.npy"));
+  for (const char* flag : {"--known-labels", "--target-labels"})
+    expect_refused(base + Words{flag, known},
+                   {flag, "2 labels for 30 points", "-1 where it is not known",
+                    "blank lines at the end of a .csv are none"});
+  expect_refused(fit_with("adapt", known),
+                 {"--source-labels", "2 labels for 40 points", "blank lines of a .csv are none"});
+  write(known, std::string("0\n1\n") + "0\n" + std::string(27, '\n') + "1\n");
+  const Finished more = run(base + Words{"--known-labels", known});
+  EXPECT_EQ(more.code, 2) << "31 lines";
+  EXPECT_EQ(more.err.find("blank"), std::string::npos) << more.err;
+}
+
 }  // namespace
 }  // namespace remblai::cli_test
