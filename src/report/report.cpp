@@ -23,6 +23,11 @@ std::string on_points(const Score& score, std::string points) {
   return fmt::format("{} on the {}{}", score.percent(2), points, some);
 }
 
+// The labels of target points that a fit was given.
+Index given_labels(const ClassModel& classes) {
+  return (classes.known.array() != unknown_label).count();
+}
+
 Json classes_json(const ClassModel& classes) {
   const Diagnosis diagnosis = diagnose(classes);
   Json rows = Json::array();
@@ -41,6 +46,8 @@ Json classes_json(const ClassModel& classes) {
           {"cautious", classes.cautious},
           {"undecided", number(classes.undecided)},
           {"geodesic", number(classes.geodesic)},
+          {"shares_estimated", classes.estimated},
+          {"known_labels", given_labels(classes)},
           {"landmarks_missed", number(classes.head.missed)},
           {"classes", rows}};
 }
@@ -50,6 +57,10 @@ std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
   const Diagnosis diagnosis = diagnose(classes);
   std::string text = fmt::format("shift          {}\n", diagnosis.shift_words);
   text += fmt::format("reliability    {}\n", diagnosis.trust_words);
+  if (!classes.estimated) text += "class shares   of the target were given, and not estimated\n";
+  if (const Index given = given_labels(classes); given > 0)
+    text +=
+        fmt::format("known labels   of {} of the {} target points\n", given, classes.known.size());
   if (classes.head.missed > 0)
     text += fmt::format("landmarks      stand for all points; they miss {:.1f} % of the kernel\n",
                         100 * classes.head.missed);
