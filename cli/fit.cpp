@@ -62,12 +62,12 @@ int run(const FitCommand& arguments) {
     });
   }
 
-  warn_of(problem, quiet);
+  warn_of(problem);
   if (arguments.fit.dry_run) {
     agree(ranks().get(), [&] { tell_estimate(problem, options, arguments.run.json); });
     return Exit::success;
   }
-  agree(ranks().get(), [&] { require_reachable(problem, options, quiet); });
+  agree(ranks().get(), [&] { require_reachable(problem, options); });
 
   const Interrupt interrupt(!quiet);
   Model model = fit_with_progress(std::move(problem), options, quiet, watch,
@@ -88,6 +88,7 @@ int run(const FitCommand& arguments) {
     } else if (!quiet) {
       tell("{}\nwritten to {}\n", summary(model, report), printable(arguments.out));
     }
+    if (arguments.run.json || quiet) warn_of(model);
   });
   return conclude(model.status);
 }

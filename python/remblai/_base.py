@@ -213,9 +213,8 @@ class GroundMetric(BaseEstimator):
         if self.status_ != "converged":
             reason = self.model_.reason_with(self._names)
             _calls.warn(f"{self.status_}: {reason}", ConvergenceWarning)
-        doubt = self.model_.classes and self.model_.classes.doubt_with(self._names)
-        if doubt:
-            _calls.warn(doubt)
+        for warning in self.model_.warnings(self._names):
+            _calls.warn(warning)
 
     def _columns(self, values: Any, name: str, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""

@@ -144,7 +144,8 @@ TEST_F(LabelFiles, OnePointAndOneClassAreWarnings) {
   const std::string same = relabelled("source", 1);
   const std::string label = said(fit_with("adapt", same));
   EXPECT_NE(label.find("warning: all source points have the label 1"), std::string::npos) << label;
-  EXPECT_EQ(said(fit_with("adapt", same) + Words{"--quiet"}), "");
+  EXPECT_NE(said(fit_with("adapt", same) + Words{"--quiet"}).find("have the label 1"),
+            std::string::npos);
 }
 
 TEST_F(LabelFiles, BlankLinesAtTheEndAreNoLabels) {

@@ -163,6 +163,17 @@ def test_a_doubtful_fit_brings_a_warning():
         GroundMetricClassifier().fit(*shifted()[:2], Xt=Z)
 
 
+def test_a_column_with_nearly_all_spread_brings_a_warning():
+    X, y, Z, _ = shifted()
+    big = X * [1, 1000, 1]
+    with pytest.warns(UserWarning, match="^Column 1, counted from 0, has 99 % .*'preprocess' zscore"):
+        transport = GroundMetricTransport().fit(Xs=big, Xt=Z)
+    assert [text[:8] for text in transport.model_.warnings()] == ["Column 1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GroundMetricTransport(preprocess="zscore").fit(Xs=big, Xt=Z)
+
+
 def test_transport_with_classes():
     X, y, Z, truth = shifted()
     for labels in (y, np.array(["a", "b", "c"])[y]):

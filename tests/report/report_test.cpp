@@ -203,6 +203,20 @@ TEST(Report, says_what_a_class_aware_fit_was_given) {
   EXPECT_TRUE(contains(to_html(given, {}, {}), "as given, in the target"));
 }
 
+TEST(Report, has_every_warning) {
+  Model model = fit(test::class_problem(2, 30, 40, 3), test::class_aware());
+  EXPECT_EQ(json::parse(to_json(model, {}))["warnings"], json::array());
+  EXPECT_FALSE(contains(summary(model, {}), "warning"));
+  model.classes->reliability = 0.5;
+  model.source.points.col(1) *= 100;
+  const json said = json::parse(to_json(model, {}))["warnings"];
+  ASSERT_EQ(said.size(), 2u) << said;
+  EXPECT_TRUE(contains(said[0], "The reliability is 0.500")) << said;
+  EXPECT_TRUE(contains(said[1], "Column 1")) << said;
+  for (const std::string text : said)
+    EXPECT_TRUE(contains(summary(model, {}), "warning: " + text + "\n")) << text;
+}
+
 TEST(Report, summary_mentions_accuracy_and_status) {
   const Model model = model_to_report();
   const std::string text = summary(model, full_report());
