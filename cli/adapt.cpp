@@ -277,12 +277,12 @@ int run(const AdaptCommand& arguments) {
   });
   agree(ranks().get(), [&] { job.read(); });
   job.require_voters();
-  warn_of(job.problem, arguments.run.quiet);
+  warn_of(job.problem);
   if (arguments.fit.dry_run) {
     agree(ranks().get(), [&] { tell_estimate(job.problem, job.options, arguments.run.json); });
     return Exit::success;
   }
-  agree(ranks().get(), [&] { require_reachable(job.problem, job.options, arguments.run.quiet); });
+  agree(ranks().get(), [&] { require_reachable(job.problem, job.options); });
   const Interrupt interrupt(!arguments.run.quiet);
   on_first_rank([&] { folder->open(); });
   job.model = fit_with_progress(std::move(job.problem), job.options, arguments.run.quiet, job.watch,
@@ -326,6 +326,7 @@ int run(const AdaptCommand& arguments) {
       tell("{}\nwritten to {}: {}\n", summary(job.whole(), report), printable(arguments.out),
            fmt::join(written, ", "));
     }
+    if (arguments.run.json || arguments.run.quiet) warn_of(job.whole());
     if (arguments.page.empty()) return;
     if (missing.empty())
       job.write_page(report);

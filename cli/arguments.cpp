@@ -240,7 +240,7 @@ void add_overwrite(CLI::App& command, bool& overwrite) {
 
 void add_report_file(CLI::App& command, std::string& path) {
   add_file(command, "--report", path,
-           "also a page for the browser, an .html file that needs no network");
+           "also a page for the browser, a .html file that needs no network");
 }
 
 void add_transpose(CLI::App& command, bool& transpose) {

@@ -104,7 +104,7 @@ Action parse_command_line(Words words) {
   app.set_version_flag("-V,--version", fmt::format("remblai {}", version()), "the version");
   app.require_subcommand(1);
   const std::string files =
-      "A FILE is a path, or PATH:NAME for one array of an .npz or .mat or one column of a .csv.\n"
+      "A FILE is a path, or PATH:NAME for one array of a .npz or .mat or one column of a .csv.\n"
       "Formats: .npy, .npz, .csv, .tsv, .mat, IDX and IDX.gz.";
   app.footer(files);  // of the subcommands added below
   Action action;

@@ -134,7 +134,7 @@ int run(const CompareCommand& arguments) {
   for (Index j = 0; truth.size() > 0 && j < known.size(); ++j)
     if (known[j] != unknown_label) truth[j] = unknown_label;
   reading.reset();
-  warn_of(problem, quiet);
+  warn_of(problem);
   const Interrupt interrupt(false);
   std::vector<Row> rows;
   TimedModel fitted;  // the last one
@@ -152,11 +152,10 @@ int run(const CompareCommand& arguments) {
   for (Row& row : rows) row.agrees = agreement(row.entry.labels, ours.labels);
   const std::string json = json_of(rows);
   if (!arguments.out.empty()) io::write_text(arguments.out, json);
-  if (arguments.run.json) {
+  if (arguments.run.json)
     tell("{}", json);
-    return conclude_rows(rows);
-  }
-  print_table(rows);
+  else
+    print_table(rows);
   if (!quiet)
     tell(
         "\n\"like ours\" is the share of target points that get the label of the class-aware "
@@ -165,9 +164,8 @@ int run(const CompareCommand& arguments) {
     tell("No method has seen a target label{}.\nreliability of class-aware: {}\n",
          known.size() > 0 ? " but the class-aware one, which has the known ones" : "",
          ours.diagnosis.trust_words);
-  if (!quiet && ours.reliability && ours.diagnosis.doubtful)
-    tell("warning: {} {}\n", ours.diagnosis.doubt,
-         Message{.problem = ours.diagnosis.advice}.text(flag_of));
+  for (const Warning& warning : ours.warnings)
+    tell(quiet ? stderr : stdout, "warning: {}\n", warning.text(flag_of));
   return conclude_rows(rows);
 }
 

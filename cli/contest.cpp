@@ -52,6 +52,7 @@ Entry run_contender(const Contender& contender, const Problem& problem, const Ma
     entry.reliability = model.classes->reliability;
     entry.diagnosis = diagnose(*model.classes);
   }
+  entry.warnings = warnings(model);
   if (model.status.outcome != Outcome::diverged)
     entry.labels = predict(model, points, {.rule = contender.rule});
   entry.seconds = watch.seconds() + (at_hand ? fitted.seconds : 0);

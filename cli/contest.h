@@ -35,6 +35,7 @@ struct Entry {
   Status status{Outcome::converged};
   std::optional<double> reliability = {};
   Diagnosis diagnosis = {};  ///< where there is a reliability
+  std::vector<Warning> warnings = {};
 };
 
 /// A model, and how long its fit took.

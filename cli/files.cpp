@@ -170,15 +170,17 @@ void require_columns(const std::string& flag, Index count, std::vector<std::stri
                  .remedy = "columns go by place, so put them in the same order"});
 }
 
+// `blank` says which lines of a table are no labels, and what else to know where some are missing.
 void require_labels(const Labels& labels, const std::string& spec, const std::string& flag,
-                    Index points) {
+                    Index points, const char* blank = "; blank lines of a .csv are none") {
   if (labels.size() == points) return;
   const bool turned = points == 1 || labels.size() == 1;
   throw Error({.field = flag,
                .value = spec + ":",
                .problem = fmt::format("{} labels for {} points", labels.size(), points),
-               .remedy = fmt::format("give one label a point{}",
-                                     turned ? " (--transpose if the points are columns)" : "")});
+               .remedy = fmt::format("give one label a point{}{}",
+                                     turned ? " (--transpose if the points are columns)" : "",
+                                     labels.size() < points ? blank : "")});
 }
 
 }  // namespace
@@ -227,7 +229,8 @@ Labels load_source_labels(const std::string& spec, Index points) {
 Labels load_target_labels(const std::string& spec, const std::string& flag, Index points,
                           const Labels& source) {
   Labels labels = io::read_target_labels(spec);
-  require_labels(labels, spec, flag, points);
+  require_labels(labels, spec, flag, points,
+                 ", -1 where it is not known; blank lines at the end of a .csv are none");
   if (!minus_one_is_class(source)) return labels;
   try {
     return io::read_labels(spec);  // an entry that is missing has become -1 above

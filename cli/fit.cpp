@@ -62,12 +62,12 @@ int run(const FitCommand& arguments) {
     });
   }
 
-  warn_of(problem, quiet);
+  warn_of(problem);
   if (arguments.fit.dry_run) {
     agree(ranks().get(), [&] { tell_estimate(problem, options, arguments.run.json); });
     return Exit::success;
   }
-  agree(ranks().get(), [&] { require_reachable(problem, options, quiet); });
+  agree(ranks().get(), [&] { require_reachable(problem, options); });
 
   const Interrupt interrupt(!quiet);
   Model model = fit_with_progress(std::move(problem), options, quiet, watch,
@@ -88,6 +88,7 @@ int run(const FitCommand& arguments) {
     } else if (!quiet) {
       tell("{}\nwritten to {}\n", summary(model, report), printable(arguments.out));
     }
+    if (arguments.run.json || quiet) warn_of(model);
   });
   return conclude(model.status);
 }
@@ -101,7 +102,7 @@ void add_fit(CLI::App& app, Action& action) {
   FitArguments& fit = arguments->fit;
   add_file(command, "--source", fit.source, "source points, one a row")->required();
   add_file(command, "--target", fit.target, "target points, one a row")->required();
-  add_file(command, "--out", arguments->out, "the model, an .npz file")->required();
+  add_file(command, "--out", arguments->out, "the model, a .npz file")->required();
   add_file(command, "--source-labels", fit.source_labels,
            "labels of the source points, whole numbers; predict needs them");
   add_file(command, "--source-weights", fit.source_weights, "a weight for each source point");

@@ -12,6 +12,7 @@
 #include "arguments.h"
 #include "commands.h"
 #include "remblai/devices.h"
+#include "remblai/diagnosis.h"
 #include "remblai/error.h"
 #include "remblai/io.h"
 #include "remblai/model_io.h"
@@ -169,6 +170,7 @@ void describe_model(const std::string& path) {
     tell("  {:<10}{}\n", what, text);
   };
   tell("{}: a remblai model\n", printable(path));
+  line("method", fmt::format("{}", name(model.options.method)));
   line("metric",
        fmt::format("{}{}, {} x {}, of rank {} in the span of the data", name(model.options.metric),
                    model.options.metric == MetricChoice::learned
@@ -189,6 +191,7 @@ void describe_model(const std::string& path) {
                      : std::string("0: exact transport"));
   line("prepared", fmt::format("{}", name(model.options.preprocess)));
   line("steps", fmt::format("{} of at most {}", model.history.size(), model.options.steps));
+  if (model.classes) line("reliable", diagnose(*model.classes).trust_words);
   line("status",
        fmt::format("{}: {}", name(model.status.outcome), model.status.message.text(flag_of)));
 }

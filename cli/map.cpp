@@ -64,7 +64,7 @@ void add_map(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<MapCommand>();
   CLI::App& command = *app.add_subcommand("map", "move points from one domain into the other");
   add_file(command, "--model", arguments->model, "what fit or adapt saved")->required();
-  add_file(command, "--out", arguments->out, "the moved points, an .npy file")->required();
+  add_file(command, "--out", arguments->out, "the moved points, a .npy file")->required();
   add_file(command, "--points", arguments->points,
            "points to move, one a row; without it those that the model was fitted on");
   add_skip(command, arguments->skip);

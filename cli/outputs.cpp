@@ -128,7 +128,7 @@ void require_writable(const Output& output, const std::string& later) {
   if (file.extension() != output.extension) {
     throw Error({.field = output.flag,
                  .value = output.path + ":",
-                 .problem = fmt::format("the result is an {} file", output.extension),
+                 .problem = fmt::format("the result is a {} file", output.extension),
                  .remedy = fmt::format("end its name in {}", output.extension)});
   }
   std::error_code ignored;

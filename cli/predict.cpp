@@ -67,7 +67,7 @@ void add_predict(CLI::App& app, Action& action) {
   add_file(command, "--model", arguments->model, "what fit (with --source-labels) or adapt saved")
       ->required();
   add_file(command, "--points", arguments->points, "target points, one a row")->required();
-  add_file(command, "--out", arguments->out, "the labels, an .npy file")->required();
+  add_file(command, "--out", arguments->out, "the labels, a .npy file")->required();
   add_skip(command, arguments->skip);
   add_transpose(command, arguments->transpose);
   add_overwrite(command, arguments->overwrite);

@@ -22,6 +22,7 @@
 #include "arguments.h"
 #include "commands.h"
 #include "ranks.h"
+#include "remblai/diagnosis.h"
 #include "remblai/estimate.h"
 #include "remblai/evaluate.h"
 #include "terminal.h"
@@ -264,8 +265,8 @@ void warn_of_minus_one() {
        "that is not known\n");
 }
 
-void warn_of(const Problem& problem, bool quiet) {
-  if (quiet || several_ranks()) return;
+void warn_of(const Problem& problem) {
+  if (several_ranks()) return;
   const Labels& labels = problem.source.labels;
   if (minus_one_is_class(labels)) warn_of_minus_one();
   for (const auto& [what, points] :
@@ -281,12 +282,17 @@ void warn_of(const Problem& problem, bool quiet) {
          labels[0]);
 }
 
-void require_reachable(const Problem& problem, const Options& options, bool quiet) {
+void warn_of(const Model& model) {
+  for (const Warning& warning : warnings(model))
+    tell(stderr, "warning: {}\n", warning.text(flag_of));
+}
+
+void require_reachable(const Problem& problem, const Options& options) {
   require_reach(problem, options);
   constexpr double many_pairs = 1e9, a_day = 86400;
   const double pairs =
       static_cast<double>(problem.source.size()) * static_cast<double>(problem.target.size());
-  if (quiet || pairs < many_pairs) return;
+  if (pairs < many_pairs) return;
   const Estimate needs = estimate(problem, options);
   if (needs.seconds() < a_day) return;
   tell(stderr,

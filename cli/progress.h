@@ -128,12 +128,15 @@ void tell_estimate(const Problem& problem, const Options& options, bool json);
 /// Says that -1 is taken for a class.
 void warn_of_minus_one();
 
-/// Says, unless `quiet`, what is odd about a problem that can be fitted all the same.
-void warn_of(const Problem& problem, bool quiet);
+/// Says what is odd about a problem that can be fitted all the same.
+void warn_of(const Problem& problem);
 
-/// Throws Error when the fit needs more than the machine has. Says beforehand, unless `quiet`, when
-/// it will take days, and what would make it faster.
-void require_reachable(const Problem& problem, const Options& options, bool quiet);
+/// Says what to know of a model before believing it, where no summary does.
+void warn_of(const Model& model);
+
+/// Throws Error when the fit needs more than the machine has. Says beforehand when it will take
+/// days, and what would make it faster.
+void require_reachable(const Problem& problem, const Options& options);
 
 /// The fit is saved: its checkpoint goes away, unless it was stopped and can go on from there. A
 /// link to it stays, as it does when the checkpoint is written.

@@ -99,7 +99,7 @@ void add_report(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->required();
   add_file(command, "--out", arguments->out,
-           "the page, an .html file [default: the model's name with .html]");
+           "the page, a .html file [default: the model's name with .html]");
   add_file(command, "--target-labels", arguments->target_labels,
            "true labels of the target points, to score and to show");
   add_overwrite(command, arguments->overwrite);

@@ -81,7 +81,7 @@ std::tuple<Model, nb::object> fit_model(const Given& given, const nb::dict& keyw
   });
   watch.finish();
   if (no_checkpoint)
-    nb::module_::import_("remblai._checks")
+    nb::module_::import_("remblai._calls")
         .attr("warn")("no checkpoint: " + no_checkpoint->text(),
                       nb::module_::import_("builtins").attr("RuntimeWarning"));
   return {std::move(model), watch.error()};

@@ -117,10 +117,16 @@ void bind_predictor(nb::module_& core) {
           "points"_a, "(classes, probabilities), one column a class");
 }
 
-std::string doubt_of(const ClassModel& classes, const Names& names) {
+std::string doubt_of(const ClassModel& classes) {
   const Diagnosis diagnosis = diagnose(classes);
   if (!diagnosis.doubtful) return {};
-  return text_of({.problem = diagnosis.doubt + " " + diagnosis.advice}, names);
+  return Warning{diagnosis.doubt, diagnosis.advice}.text(in_sentences());
+}
+
+std::vector<std::string> warnings_of(const Model& model, const Names& names) {
+  std::vector<std::string> list;
+  for (const Warning& warning : warnings(model)) list.push_back(warning.text(in_sentences(names)));
+  return list;
 }
 
 void bind_class_model(nb::module_& core) {
@@ -177,11 +183,8 @@ void bind_class_model(nb::module_& core) {
       .def_prop_ro(
           "diagnosis", [](const ClassModel& c) { return diagnose(c).shift_words; },
           "the same in words, with how much of it")
-      .def_prop_ro(
-          "doubt", [](const ClassModel& c) { return doubt_of(c, {}); },
-          "what is wrong and what to do where labels may be poor; else empty")
-      .def("doubt_with", doubt_of, "names"_a,
-           "the same with other names for inputs: {\"known_labels\": \"yt_known\"}")
+      .def_prop_ro("doubt", doubt_of,
+                   "what is wrong and what to do where labels may be poor; else empty")
       .def("__repr__", [](const ClassModel& c) {
         return fmt::format("<remblai.ClassModel: {} classes; reliability {:.3f}>", c.classes.size(),
                            c.reliability);
@@ -250,6 +253,9 @@ void bind_model(nb::module_& core) {
           "reason_with",
           [](const Model& m, const Names& names) { return text_of(m.status.message, names); },
           "names"_a, "the same with other names for the options: {\"lambda_\": \"reg_e\"}")
+      .def("warnings", warnings_of, "names"_a = Names(),
+           "what to know before believing it, a list of sentences with what to change; `names` are "
+           "other words for options and inputs: {\"known_labels\": \"yt_known\"}")
       .def_prop_ro("exact", exact_of,
                    "(source, target, amount) of the plan when lambda = 0, else None")
       .def(

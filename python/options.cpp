@@ -156,7 +156,7 @@ void raise_refused(const Message& message) {
     PyErr_SetObject(PyExc_OSError, type(message.code, text_of(message)).ptr());
     return;
   }
-  const nb::object type = nb::module_::import_("remblai._checks").attr("Refused");
+  const nb::object type = nb::module_::import_("remblai._calls").attr("Refused");
   const nb::object refused = type(message.field, message.value, message.problem, message.remedy);
   PyErr_SetObject(type.ptr(), refused.ptr());
 }
@@ -178,7 +178,7 @@ OptionsType from_keywords(const nb::dict& keywords) {
     known.append(key);
     if (is_given(keywords, key)) assign(option, keywords[key], field);
   });
-  nb::module_::import_("remblai._checks").attr("require_known")(keywords, known);
+  nb::module_::import_("remblai._calls").attr("require_known")(keywords, known);
   return options;
 }
 

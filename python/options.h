@@ -29,7 +29,7 @@ std::string text_of(const Message& message, const Names& names = {});
 /// The spelling of options in sentences, for what the library writes itself.
 Spelling in_sentences(const Names& names = {});
 
-/// Raises remblai._checks.Refused, a ValueError that carries the parts of the message; where the
+/// Raises remblai._calls.Refused, a ValueError that carries the parts of the message; where the
 /// system refused a file, an OSError of its kind.
 void raise_refused(const Message& message);
 

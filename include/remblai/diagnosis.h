@@ -1,5 +1,5 @@
 // What a class-aware fit found out, in words: the kind of shift, class by class, and how far it can
-// be trusted.
+// be trusted. And what to know of any model before believing it.
 #pragma once
 
 #include <array>
@@ -9,6 +9,8 @@
 
 #include "remblai/api.h"
 #include "remblai/class_model.h"
+#include "remblai/error.h"
+#include "remblai/model.h"
 
 namespace remblai {
 
@@ -31,6 +33,18 @@ struct Diagnosis {
 };
 
 REMBLAI_API Diagnosis diagnose(const ClassModel& classes);
+
+/// What to be careful about and what to change, in plain words; names of options have a dollar
+/// sign.
+struct REMBLAI_API Warning {
+  std::string what, fix;
+
+  std::string text(const Spelling& spelling) const;  ///< both, with options as `spelling` has them
+};
+
+/// What a diagnosis doubts, and a column of three or more that has more than 95 % of their spread
+/// where nothing was done about it: no preprocessing was asked for, and no metric was given.
+REMBLAI_API std::vector<Warning> warnings(const Model& model);
 
 /// One row a class: label, share in the source and in the target, how far it moved, how sure that
 /// is. At most `most` rows: those whose share changed most.

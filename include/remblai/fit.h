@@ -31,7 +31,7 @@ using Callback = std::function<bool(const Progress&)>;
 /// written after each outer step, and now and then inside a plan that takes long: aside, brought to
 /// the disk, then renamed.
 struct Checkpoint {
-  std::string path = {};  ///< an .npz file; empty: none is kept
+  std::string path = {};  ///< a .npz file; empty: none is kept
   /// Goes on from the file where it is there. The model is then the one of a run that was never
   /// interrupted, bit for bit when the last state came from the end of a step, and up to the
   /// tolerances when it came from inside a plan. Throws Error when the file belongs to other data

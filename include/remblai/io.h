@@ -25,13 +25,13 @@ namespace remblai::io {
 /// run backwards to those of MATLAB. They are turned where MATLAB's class or a user block is there,
 /// and taken as they are otherwise, so that a shape is what MATLAB or h5py shows.
 struct Array {
-  std::string name;  ///< inside an .npz or .mat, or a column of a .csv; empty otherwise
+  std::string name;  ///< inside a .npz or .mat, or a column of a .csv; empty otherwise
   std::string type;  ///< as the format calls it: "float32", "uint8", "logical", "text"
   std::vector<Index> shape;
   Matrix values;  ///< empty when only the description was asked for
 };
 
-/// "path" or "path:name". The name is that of one array of an .npz or .mat, or one column of a .csv
+/// "path" or "path:name". The name is that of one array of a .npz or .mat, or one column of a .csv
 /// by name or by index from 0 (-1 is the last). A file whose whole name contains the colon is taken
 /// as it is.
 struct Spec {
@@ -81,7 +81,7 @@ REMBLAI_API std::optional<TextPart> look_at_part(const std::string& spec, bool t
 REMBLAI_API Index count_points(const std::string& spec, bool transpose = false,
                                const std::vector<std::string>& without = {});
 
-/// Reads points, one in each row, or in each column with `transpose`. Of an .npz or .mat with
+/// Reads points, one in each row, or in each column with `transpose`. Of a .npz or .mat with
 /// several arrays the only one that is not a list is taken. What `without` names is left out:
 /// columns or arrays of the same file ("path:name"). An entry that is empty, of another file or
 /// without a name is ignored. NaN and infinities are refused, with row and column.
@@ -105,7 +105,7 @@ REMBLAI_API Matrix read_points(const std::string& spec, bool transpose = false,
 REMBLAI_API std::vector<std::string> read_names(const std::string& spec,
                                                 const std::vector<std::string>& without = {});
 
-/// Reads whole numbers from a row or a column. Of an .npz or .mat the only list is taken.
+/// Reads whole numbers from a row or a column. Of a .npz or .mat the only list is taken.
 REMBLAI_API Labels read_labels(const std::string& spec);
 
 /// Reads labels to score with. NaN, and an empty field of a .csv, become unknown_label (-1). So
@@ -125,7 +125,7 @@ using TakeRows = std::function<void(const Matrix& rows)>;
 REMBLAI_API void write_npy(const std::string& path, Index rows, Index columns,
                            const std::function<void(const TakeRows& take)>& make);
 
-/// One array of an .npz. Text is stored as a 1-D uint8 array. What a pointer leads to is not
+/// One array of a .npz. Text is stored as a 1-D uint8 array. What a pointer leads to is not
 /// copied, and must be there until it is written.
 using Value =
     std::variant<Matrix, Vector, Labels, std::string, const Matrix*, const Vector*, const Labels*>;
@@ -136,12 +136,12 @@ REMBLAI_API void write_npz(const std::string& path, const std::map<std::string, 
 REMBLAI_API Array read_array(const std::string& spec);
 
 /// Calls `take` with every array that `list` has, in that order, and with a function that reads it
-/// as read_array does. An .npz or .mat is gone through once, however many arrays it has.
+/// as read_array does. A .npz or .mat is gone through once, however many arrays it has.
 REMBLAI_API void visit(
     const std::string& path,
     const std::function<void(const Array& about, const std::function<Array()>& read)>& take);
 
-/// Reads every array of an .npz, or those whose names are `wanted`, NaN and infinities included.
+/// Reads every array of a .npz, or those whose names are `wanted`, NaN and infinities included.
 /// Throws Error when one holds no numbers.
 REMBLAI_API std::map<std::string, Array> read_npz(
     const std::string& path, const std::function<bool(std::string_view name)>& wanted = {});

@@ -1,4 +1,4 @@
-// Models as files: an .npz that NumPy opens, with a format version.
+// Models as files: a .npz that NumPy opens, with a format version.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ REMBLAI_API void save(const Model& model, const std::string& path);
 /// other file.
 REMBLAI_API Model load(const std::string& path);
 
-/// True when the file is an .npz with the arrays by which a model is known. Its content is not
+/// True when the file is a .npz with the arrays by which a model is known. Its content is not
 /// checked. Throws Error when a file of that name cannot be read.
 REMBLAI_API bool is_model_file(const std::string& path);
 

@@ -26,13 +26,13 @@ struct Report {
   Spelling spelling = {};               ///< of options in sentences; empty: in the words of C++
 };
 
-/// The report as JSON. Its entries are status, status_reason, accuracy (null where no label was
-/// known), scored, lambda, lambda_absolute, ridge_absolute, objective, transport_cost,
-/// marginal_error, duality_gap, riccati_residual, fixed_point_residual, steps, seconds,
-/// source_points, target_points, dimension, rank, inputs, files
-/// (that the run wrote, where it did), prediction, classes (of a class-aware
-/// model), history, options and version. Numbers that are not finite become null. Bytes of a file's
-/// name that are not UTF-8 become the replacement character.
+/// The report as JSON. Its entries are status, status_reason, warnings (diagnosis.h), accuracy
+/// (null where no label was known), scored, lambda, lambda_absolute, ridge_absolute, objective,
+/// transport_cost, marginal_error, duality_gap, riccati_residual, fixed_point_residual, steps,
+/// seconds, source_points, target_points, dimension, rank, inputs, files (that the run wrote, where
+/// it did), prediction, classes (of a class-aware model), history, options and version. Numbers
+/// that are not finite become null. Bytes of a file's name that are not UTF-8 become the
+/// replacement character.
 REMBLAI_API std::string to_json(const Model& model, const Report& report);
 
 /// The report as a few lines for a terminal.

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _checks, _core, _metric
+from . import _calls, _checks, _core, _metric
 from ._arrays import on_processor
 from ._functions import DEFAULTS, run
 
@@ -197,13 +197,13 @@ class GroundMetric(BaseEstimator):
         start = getattr(self, "model_", None) if self.warm_start else None
         try:
             return run(Xs, Xt, **arrays, start=start)
-        except _checks.Refused as refused:
+        except _calls.Refused as refused:
             if start is None or refused.field != "start":
                 raise
             message = (
                 "warm_start: the last fit had other points, weights or preprocessing; starting anew"
             )
-            _checks.warn(message)
+            _calls.warn(message)
             return run(Xs, Xt, **arrays)
 
     def _finish(self, error: Any) -> None:
@@ -212,10 +212,9 @@ class GroundMetric(BaseEstimator):
             raise error
         if self.status_ != "converged":
             reason = self.model_.reason_with(self._names)
-            _checks.warn(f"{self.status_}: {reason}", ConvergenceWarning)
-        doubt = self.model_.classes and self.model_.classes.doubt_with(self._names)
-        if doubt:
-            _checks.warn(doubt)
+            _calls.warn(f"{self.status_}: {reason}", ConvergenceWarning)
+        for warning in self.model_.warnings(self._names):
+            _calls.warn(warning)
 
     def _columns(self, values: Any, name: str, *, first: bool = False) -> None:
         """Notes the names of the columns at the `first` points, and compares those of others."""
@@ -223,12 +222,12 @@ class GroundMetric(BaseEstimator):
         if not first and bool(_checks.column_names(values)) != fitted:
             has = "does not have valid feature names" if fitted else "has feature names"
             was = "with" if fitted else "without"
-            _checks.warn(f"{name} {has}, but {type(self).__name__} was fitted {was} feature names")
+            _calls.warn(f"{name} {has}, but {type(self).__name__} was fitted {was} feature names")
             return
         try:
             validate_data(self, values, reset=first, skip_check_array=True)
         except ValueError as refused:
-            raise ValueError(f"{name}: {_checks.printable(str(refused))}") from None
+            raise ValueError(f"{name}: {_calls.printable(str(refused))}") from None
 
     def _options(self) -> dict[str, Any]:
         """The options of the library that the parameters stand for."""

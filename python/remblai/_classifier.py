@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from . import _checks, _core, _labels, _metric
+from . import _calls, _checks, _core, _labels, _metric
 from ._arrays import on_processor
 from ._base import ATTRIBUTES, NAMES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS, PREDICTION
@@ -78,7 +78,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         "target_weights": "target_weight",
     }
 
-    @_checks.known_keywords
+    @_calls.known_keywords
     def __init__(
         self,
         base_estimator: Any = None,
@@ -152,7 +152,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
-    @_checks.all_or_nothing
+    @_calls.all_or_nothing
     def fit(
         self,
         X: ArrayLike,
@@ -251,7 +251,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
     def _check_answers(self, count: int) -> None:
         """Raises unless a fit to so many points can answer as the parameters ask."""
         if self.base_estimator is None:
-            with _checks.spelled(self._names):
+            with _calls.spelled(self._names):
                 _core.check_prediction(count, self.method == "class-aware", **self._prediction())
             return
         if not is_classifier(self.base_estimator):
@@ -291,7 +291,7 @@ class GroundMetricClassifier(ClassifierMixin, GroundMetric):
 
     def _rule(self) -> _core.Predictor:
         options = self._prediction()
-        with _checks.spelled(self._names):
+        with _calls.spelled(self._names):
             return self._once(f"rule {options}", lambda: _core.Predictor(self.model_, **options))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

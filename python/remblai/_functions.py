@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _checks, _core
+from . import _calls, _checks, _core
 from ._arrays import on_gpu, on_processor
 from ._progress import Progress
 
@@ -36,7 +36,7 @@ def options(method: str | None = None) -> list[dict[str, Any]]:
     return listed
 
 
-@_checks.by_name
+@_calls.by_name
 def fit(
     *,
     Xs: ArrayLike,
@@ -72,7 +72,7 @@ def fit(
     the source points of its rank; `Model.gathered` brings them together. Where one rank refuses what
     it was given, or its `callback` raises, all ranks raise. Needs a build with MPI.
 
-    `checkpoint` is an .npz file that keeps the state of the fit. Where it is there, left by a fit
+    `checkpoint` is a .npz file that keeps the state of the fit. Where it is there, left by a fit
     of the same data and options that was killed, this one goes on from it.
 
     `callback` is called with a dict (step, steps, objective, seconds, ...) after every step, and
@@ -84,9 +84,13 @@ def fit(
 
     def checked() -> tuple[Any, Any, dict[str, Any]]:
         known = [*DEFAULTS, "known_labels", "source_weights", "target_weights"]
-        _checks.require_known(keywords, known)
+        _calls.require_known(keywords, known)
         if start is not None and not isinstance(start, _core.Model):
             raise TypeError(f"start: {type(start).__name__}; give a model, as fit returns it")
+        if callback is not None and not callable(callback):
+            raise TypeError(
+                f"callback: {type(callback).__name__}; give a function that takes a dict, or none"
+            )
         source = _checks.points(Xs, "Xs", least=1 if comm is None else 0)
         target = _checks.points(Xt, "Xt")
         _checks.same_features(source, target)
@@ -127,7 +131,7 @@ def fit(
         error.model = model
         raise error
     if model.status not in ("converged", "stopped"):
-        _checks.warn(f"{model.status}: {model.reason}", ConvergenceWarning)
+        _calls.warn(f"{model.status}: {model.reason}", ConvergenceWarning)
     return model
 
 
@@ -169,9 +173,9 @@ def run(
     problem, options, kept = _checks.agreed(comm, ready)
     _checks.leave_out_weightless(options, ys, source_weights, comm)
     if comm is None:
-        _checks.warn_of(len(Xs), len(Xt), ys)
+        _calls.warn_of(len(Xs), len(Xt), ys)
     speaks = comm is None or comm.rank == 0
-    with Progress(verbose and speaks, callback) as watch, _checks.spelled(names):
+    with Progress(verbose and speaks, callback) as watch, _calls.spelled(names):
         ranks = None if comm is None else comm.py2f()
         model, error = _core.fit(problem, options, watch, start, kept, ranks)
     return model, _checks.fault_of_ranks(comm, error)
@@ -271,7 +275,7 @@ def transport(
     (relax_source, relax_target))."""
     if not lambda_ > 0:
         raise ValueError(f"lambda_: {lambda_} is not positive; `exact` solves without entropy")
-    _checks.require_known(
+    _calls.require_known(
         keywords,
         [
             "tolerance",
@@ -287,7 +291,7 @@ def transport(
     )
     if "threads" in keywords:
         keywords["threads"] = _checks.threads(keywords["threads"])
-    with _checks.spelled({"source_weights": "p", "target_weights": "q"}):
+    with _calls.spelled({"source_weights": "p", "target_weights": "q"}):
         found = solve(*problem(cost, p, q), float(lambda_), **keywords)
     if found["error"] is not None:
         raise found["error"]
@@ -301,7 +305,7 @@ def exact(a: ArrayLike, b: ArrayLike, M: ArrayLike) -> Plan:
         raise ValueError("a: a matrix; the cost is the third argument: exact(a, b, M)")
     M = on_processor(M)
     arrays = problem(M, a if np.size(a) else None, b if np.size(b) else None, ("M", "a", "b"))
-    with _checks.spelled({"source_weights": "a", "target_weights": "b", "cost": "M"}):
+    with _calls.spelled({"source_weights": "a", "target_weights": "b", "cost": "M"}):
         found = _core.exact(*arrays)
     return Plan(**found, source_error=0.0, target_error=0.0, passes=0, converged=True)
 

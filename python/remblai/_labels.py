@@ -76,8 +76,12 @@ def places(values: ArrayLike, count: int, name: str, classes: NDArray[Any]) -> N
     given = _checks.of_points(values, count, name)
     known = is_known(given, classes)
     place = {label: k for k, label in enumerate(classes.tolist())}
-    if not set(given[known].tolist()) <= set(place):
-        raise ValueError(f"{name}: labels that the source has not; it has {list(classes)}")
+    strange = [label for label in dict.fromkeys(given[known].tolist()) if label not in place]
+    if strange:
+        raise ValueError(
+            f"{name}: labels that the source has not; it has {classes.tolist()}, and not "
+            f"{strange[0]!r}"
+        )
     found = np.full(len(given), UNKNOWN, dtype=np.int64)
     found[known] = [place[label] for label in given[known].tolist()]
     return found

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _checks, _core
+from . import _calls, _checks, _core
 from ._functions import DEFAULTS, PREDICTION, Score, evaluate, prepared
 
 
@@ -41,6 +41,7 @@ class LambdaPath(Sequence[_core.Model]):
         found = self.test_labels if test else self.target_labels
         if found is None:
             raise ValueError("ys: the path has no labels to carry over; give ys= to fit_path")
+        _checks.labels(yt, found.shape[1], "yt", unknown=True)
         return [evaluate(labels, yt) for labels in found]
 
     def best(self, yt: ArrayLike) -> _core.Model:
@@ -79,7 +80,7 @@ class LambdaPath(Sequence[_core.Model]):
         )
 
 
-@_checks.by_name
+@_calls.by_name
 def fit_path(
     *,
     Xs: ArrayLike,
@@ -101,7 +102,7 @@ def fit_path(
     `X_test`, further points of the target domain. Keywords are the options of `fit` and of
     `Model.predict` (`rule`, `neighbours`, `knn_metric`)."""
     asked = {name: keywords.pop(name) for name in PREDICTION if name in keywords}
-    _checks.require_known(keywords, [name for name in DEFAULTS if name != "lambda_"])
+    _calls.require_known(keywords, [name for name in DEFAULTS if name != "lambda_"])
     weights = np.sort(_checks.numbers(lambdas, "lambdas").ravel())[::-1]
     if len(weights) == 0:
         raise ValueError("lambdas: none are given")
@@ -144,7 +145,7 @@ def fit_path(
         f"{weight:.3g}" for weight, model in zip(weights, models) if model.status != "converged"
     ]
     if missed:
-        _checks.warn(
+        _calls.warn(
             f"not converged for lambda {', '.join(missed)}: see the models' reason",
             ConvergenceWarning,
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _checks
+from . import _calls, _checks
 from ._arrays import on_processor
 from ._functions import problem, require_equal_sums, solve
 
@@ -209,7 +209,7 @@ def _positive(reg: Any) -> None:
 def _settings(
     method: str, known: tuple[str, ...], numItermax: int, stopThr: float, kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    _checks.require_known(kwargs, ["n_threads"])
+    _calls.require_known(kwargs, ["n_threads"])
     method = method.lower()
     if method not in known + _OWN:
         raise ValueError(f"method: '{method}' is not one of {', '.join(known + _OWN)}")
@@ -242,7 +242,7 @@ def _solve(
 def _transport(cost: Any, p: Any, q: Any, reg: float, start: Any, settings: Any) -> dict[str, Any]:
     if not isinstance(settings["threads"], (int, np.integer)):
         raise ValueError(f"n_threads: {settings['threads']!r} is not a whole number")
-    with _checks.spelled(NAMES):
+    with _calls.spelled(NAMES):
         found = solve(cost, p, q, float(reg), start=start, **settings)
     if found["error"] is not None:
         raise found["error"]
@@ -257,7 +257,7 @@ def _tell(name: str, found: list[dict[str, Any]], verbose: bool, warn: bool) -> 
         for number, error in enumerate(_errors(found)):
             print(f"{number:5d}|{error:8e}|")
     if warn and not all(solved["converged"] for solved in found):
-        _checks.warn(
+        _calls.warn(
             f"remblai.{name} missed its marginals by {worst:.1e} after {iterations} iterations; "
             "raise numItermax or reg"
         )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._set_output import _SetOutputMixin, _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
-from . import _checks, _labels, _metric
+from . import _calls, _checks, _labels, _metric
 from ._base import ATTRIBUTES, PARAMETERS, GroundMetric
 from ._functions import DEFAULTS
 
@@ -42,7 +42,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         Weights of the target points.
     """
 
-    @_checks.known_keywords
+    @_calls.known_keywords
     def __init__(
         self,
         reg_e: float | None = DEFAULTS["lambda_"],
@@ -112,8 +112,8 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
         self.checkpoint = checkpoint
         self.verbose = verbose
 
-    @_checks.all_or_nothing
-    @_checks.by_name
+    @_calls.all_or_nothing
+    @_calls.by_name
     def fit(
         self,
         Xs: ArrayLike | None = None,
@@ -159,7 +159,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
             if given is not None and not by_class:
                 given = _labels.whole_or_none(given, "ys")
             if yt is not None and _labels.is_known(_checks.of_points(yt, len(target), "yt")).any():
-                _checks.warn(
+                _calls.warn(
                     "yt is not used: labels of the target to fit with are given as yt_known"
                 )
             return source, target, given
@@ -212,7 +212,7 @@ class GroundMetricTransport(  # type: ignore[call-arg]  # scikit-learn has no ty
             )
         return self.out_of_sample_map
 
-    @_checks.by_name
+    @_calls.by_name
     def fit_transform(
         self,
         Xs: ArrayLike | None = None,

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from . import _checks, _metric
+from . import _calls, _metric
 from ._transport import GroundMetricTransport
 
 try:
@@ -50,7 +50,7 @@ class GroundMetricAdapter(BaseAdapter):
 
     def __init__(self, transport: GroundMetricTransport | None = None, **parameters: Any) -> None:
         super().__init__()
-        _checks.require_known(parameters, ["transport", *_DEFAULTS])
+        _calls.require_known(parameters, ["transport", *_DEFAULTS])
         self.transport = transport
         for name, default in _DEFAULTS.items():
             setattr(self, name, parameters.get(name, default))

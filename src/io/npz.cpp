@@ -53,7 +53,7 @@ Opened open_archive(const std::string& path) {
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive) {
-    cannot_read(path, text_of(code) + "; the file is damaged, truncated or not an .npz file");
+    cannot_read(path, text_of(code) + "; the file is damaged, truncated or not a .npz file");
   }
   require_own_bytes(archive.get(), path, file.size());
   return {std::move(archive), file.size()};

@@ -391,7 +391,7 @@ void save(const Model& model, const std::string& path) {
 Model load(const std::string& path) {
   const Arrays arrays = io::read_npz(path, is_of_a_model);
   if (!arrays.contains("format_version") || !arrays.contains("meta"))
-    throw refusal(path, "it is an .npz file, but not one written by remblai fit or adapt");
+    throw refusal(path, "it is a .npz file, but not one written by remblai fit or adapt");
   try {
     return read_model(arrays);
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// Thresholds between kinds of shift, and sentences on them.
+// Thresholds between kinds of shift and of what is worth a warning, and sentences on them.
 #include "remblai/diagnosis.h"
 
 #include <fmt/format.h>
@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "report/json.h"
 
 namespace remblai {
 namespace {
@@ -56,6 +58,39 @@ bool mistakes_places_for_shares(const ClassModel& classes, const Diagnosis& diag
   return classes.estimated && discrepancy(classes, classes.translated) >= much_left &&
          diagnosis.shares_change >= large_change && diagnosis.move >= large_move &&
          classes.shares.dot(classes.trust) >= own_moves;
+}
+
+// A column with more of all spread rules the distances. Classes that lie apart along one column do
+// not come so far: of three columns it is 90 % where two classes are eight deviations apart.
+constexpr double dominant = 0.95;
+
+// The weighted variance of every column, around the mean of this domain.
+Vector spread_of_columns(const Domain& domain) {
+  Vector spread = Vector::Zero(domain.dimension());
+  const Eigen::RowVectorXd mean = domain.weights.transpose() * domain.points;
+  for (Index i = 0; i < domain.size(); ++i)
+    spread += domain.weights[i] * (domain.points.row(i) - mean).cwiseAbs2().transpose();
+  return spread;
+}
+
+void warn_of_a_column(const Model& model, std::vector<Warning>& list) {
+  if (model.options.preprocess != Preprocess::none || model.source.dimension() < 3 ||
+      model.options.metric.kind() == MetricChoice::given)
+    return;
+  const Vector spread = spread_of_columns(model.source) + spread_of_columns(model.target);
+  Index k = 0;
+  const double share = spread.maxCoeff(&k) / spread.sum();
+  if (!(share > dominant)) return;  // NaN where nothing varies
+  constexpr std::size_t longest = 60;
+  const std::string name =
+      model.features.empty()
+          ? fmt::format("Column {}, counted from 0,", k)
+          : fmt::format("The column {}",
+                        literal(printable(model.features[static_cast<std::size_t>(k)], longest)));
+  list.push_back({fmt::format("{} has {:.0f} % of the spread of all columns, so that the others "
+                              "hardly count in a distance.",
+                              name, std::floor(100 * share)),
+                  "Give $preprocess zscore if the columns have different units."});
 }
 
 // The reliability is the smaller of two numbers; where both are 1, either is.
@@ -143,6 +178,20 @@ Diagnosis diagnose(const ClassModel& classes) {
       "Give better features, more source points, or the labels of a few target points "
       "($known-labels).";
   return d;
+}
+
+std::string Warning::text(const Spelling& spelling) const {
+  return words({.problem = what + " " + fix}, spelling);
+}
+
+std::vector<Warning> warnings(const Model& model) {
+  std::vector<Warning> list;
+  if (model.classes) {
+    const Diagnosis diagnosis = diagnose(*model.classes);
+    if (diagnosis.doubtful) list.push_back({diagnosis.doubt, diagnosis.advice});
+  }
+  warn_of_a_column(model, list);
+  return list;
 }
 
 std::vector<ClassRow> class_rows(const ClassModel& classes, std::size_t most) {

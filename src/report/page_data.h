@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "remblai/diagnosis.h"
 #include "remblai/model.h"
 #include "remblai/page.h"
 
@@ -79,11 +80,8 @@ struct Known {
   Labels truth, guesses;
 };
 
-/// What to be careful about and what to change, in plain words, with options as `spelling` has
-/// them.
-struct Warning {
-  std::string what, fix;
-};
+/// What a reader of the page should know, with options as `spelling` has them: all of `warnings`,
+/// and what the labels and the end of the fit tell.
 std::vector<Warning> warnings_on(const Model& model, const Known& known, const PageOptions& options,
                                  const Spelling& spelling);
 

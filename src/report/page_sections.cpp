@@ -122,7 +122,8 @@ Json classes_section(const PageContext& context) {
       "What changed",
       {text_block(fmt::format("The shift is {}. The reliability is {}.", diagnosis.shift_words,
                               diagnosis.trust_words)),
-       table_block("Classes in the source and, as estimated, in the target",
+       table_block(classes.estimated ? "Classes in the source and, as estimated, in the target"
+                                     : "Classes in the source and, as given, in the target",
                    {"class", "share in the source", "share in the target", "moved", "sure"}, rows),
        text_block(
            "A class moved by so many times the spread of its points. Sure is how much of its "

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/class_terms.h"
-#include "remblai/diagnosis.h"
 #include "remblai/evaluate.h"
 #include "report/json.h"
 #include "report/page_data.h"
@@ -186,10 +185,7 @@ std::vector<Warning> warnings_on(const Model& model, const Known& known, const P
   warn_of_the_end(model, spelling, list);
   warn_of_numbers(model, list);
   if (model.source.labelled()) warn_of_classes(model, known, options, list);
-  if (model.classes) {
-    const Diagnosis diagnosis = diagnose(*model.classes);
-    if (diagnosis.doubtful) list.push_back({diagnosis.doubt, diagnosis.advice});
-  }
+  for (const Warning& warning : warnings(model)) list.push_back(warning);
   for (Warning& warning : list)
     for (std::string* text : {&warning.what, &warning.fix})
       *text = words({.problem = *text}, spelling);

@@ -23,6 +23,11 @@ std::string on_points(const Score& score, std::string points) {
   return fmt::format("{} on the {}{}", score.percent(2), points, some);
 }
 
+// The labels of target points that a fit was given.
+Index given_labels(const ClassModel& classes) {
+  return (classes.known.array() != unknown_label).count();
+}
+
 Json classes_json(const ClassModel& classes) {
   const Diagnosis diagnosis = diagnose(classes);
   Json rows = Json::array();
@@ -41,15 +46,21 @@ Json classes_json(const ClassModel& classes) {
           {"cautious", classes.cautious},
           {"undecided", number(classes.undecided)},
           {"geodesic", number(classes.geodesic)},
+          {"shares_estimated", classes.estimated},
+          {"known_labels", given_labels(classes)},
           {"landmarks_missed", number(classes.head.missed)},
           {"classes", rows}};
 }
 
-std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
+std::string classes_text(const ClassModel& classes) {
   constexpr std::size_t most = 20;
   const Diagnosis diagnosis = diagnose(classes);
   std::string text = fmt::format("shift          {}\n", diagnosis.shift_words);
   text += fmt::format("reliability    {}\n", diagnosis.trust_words);
+  if (!classes.estimated) text += "class shares   of the target were given, and not estimated\n";
+  if (const Index given = given_labels(classes); given > 0)
+    text +=
+        fmt::format("known labels   of {} of the {} target points\n", given, classes.known.size());
   if (classes.head.missed > 0)
     text += fmt::format("landmarks      stand for all points; they miss {:.1f} % of the kernel\n",
                         100 * classes.head.missed);
@@ -64,9 +75,6 @@ std::string classes_text(const ClassModel& classes, const Spelling& spelling) {
   text +=
       "(moved: in units of the spread within classes; sure: how much of a class's own move is "
       "beyond chance)\n\n";
-  if (diagnosis.doubtful)
-    text += fmt::format("warning: {} {}\n\n", diagnosis.doubt,
-                        words({.problem = diagnosis.advice}, spelling));
   return text;
 }
 
@@ -87,6 +95,9 @@ std::string to_json(const Model& model, const Report& report) {
   Json json;
   json["status"] = name(model.status.outcome);
   json["status_reason"] = words(model.status.message, report.spelling);
+  json["warnings"] = Json::array();
+  for (const Warning& warning : warnings(model))
+    json["warnings"].push_back(warning.text(report.spelling));
   json["accuracy"] = json["scored"] = Json::object();
   const auto add_score = [&](const char* points, const std::optional<Score>& score) {
     if (!score) return;
@@ -146,7 +157,9 @@ std::string summary(const Model& model, const Report& report) {
     if (model.options.relax_source > 0 || model.options.relax_target > 0)
       text += fmt::format("mass           {:.4g} of 1 moves\n", last.mass);
   }
-  if (model.classes) text += classes_text(*model.classes, report.spelling);
+  if (model.classes) text += classes_text(*model.classes);
+  for (const Warning& warning : warnings(model))
+    text += fmt::format("warning: {}\n\n", warning.text(report.spelling));
   if (report.target_score)
     text += fmt::format("accuracy       {}\n", on_points(*report.target_score, "target"));
   if (report.test_score)

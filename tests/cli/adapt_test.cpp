@@ -106,6 +106,34 @@ TEST_F(Cli, QuietSaysNothing) {
   EXPECT_EQ(result.out + result.err, "");
 }
 
+TEST_F(Cli, WarningsAreSaidWithoutASummary) {
+  write_small_data();
+  Matrix points = io::read_points(at("source.npy"));
+  points.col(2) *= 1000;
+  io::write_npy(at("source.npy"), points);
+  const std::string said = "warning: Column 2, counted from 0, has 99 % of the spread";
+  const Words fit{"fit",   "--source",      at("source.npy"), "--target", at("target.npy"),
+                  "--out", at("model.npz"), "--overwrite"};
+  const Words adapt = small_adapt() + Words{"--overwrite"};
+  const Words compare{
+      "compare",  "--source",      at("source.npy"), "--source-labels", at("source_labels.npy"),
+      "--target", at("target.npy")};
+  for (const Words& words : {fit, adapt, compare}) {
+    const Finished full = run(words);
+    EXPECT_NE(full.out.find(said), std::string::npos) << full.out;
+    EXPECT_EQ(full.err, "");
+    for (const char* flag : {"--quiet", "--json"}) {
+      const Finished result = run(words + Words{flag});
+      EXPECT_EQ(result.code, 0);
+      EXPECT_NE(result.err.find(said), std::string::npos) << words[0] << flag << result.err;
+    }
+    const Finished scaled = run(words + Words{"--quiet", "--preprocess", "zscore"});
+    EXPECT_EQ(scaled.err.find("Column"), std::string::npos) << words[0] << scaled.err;
+  }
+  const json report = json::parse(run(adapt + Words{"--json"}).out);
+  EXPECT_NE(report["warnings"].dump().find(said.substr(9)), std::string::npos) << report;
+}
+
 TEST_F(Cli, EveryOptionReachesTheModel) {
   write_small_data();
   io::write_npy(at("prior.npy"), Matrix(2 * Matrix::Identity(3, 3)));

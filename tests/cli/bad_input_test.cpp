@@ -154,7 +154,7 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
                  {"--out", "there is no folder"});
   expect_refused(
       {"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out", at("model.txt")},
-      {"--out", "an .npz file"});
+      {"--out", "a .npz file"});
   std::filesystem::create_directory(at("folder.npz"));
   expect_refused({"fit", "--source", at("source.npy"), "--target", at("target.npy"), "--out",
                   at("folder.npz")},

@@ -144,7 +144,25 @@ TEST_F(LabelFiles, OnePointAndOneClassAreWarnings) {
   const std::string same = relabelled("source", 1);
   const std::string label = said(fit_with("adapt", same));
   EXPECT_NE(label.find("warning: all source points have the label 1"), std::string::npos) << label;
-  EXPECT_EQ(said(fit_with("adapt", same) + Words{"--quiet"}), "");
+  EXPECT_NE(said(fit_with("adapt", same) + Words{"--quiet"}).find("have the label 1"),
+            std::string::npos);
+}
+
+TEST_F(LabelFiles, BlankLinesAtTheEndAreNoLabels) {
+  write_small_data();
+  const std::string known = at("few.csv");
+  write(known, "0\n1\n" + std::string(28, '\n'));
+  const Words base = fit_with("adapt", at("source_labels.npy"));
+  for (const char* flag : {"--known-labels", "--target-labels"})
+    expect_refused(base + Words{flag, known},
+                   {flag, "2 labels for 30 points", "-1 where it is not known",
+                    "blank lines at the end of a .csv are none"});
+  expect_refused(fit_with("adapt", known),
+                 {"--source-labels", "2 labels for 40 points", "blank lines of a .csv are none"});
+  write(known, std::string("0\n1\n") + "0\n" + std::string(27, '\n') + "1\n");
+  const Finished more = run(base + Words{"--known-labels", known});
+  EXPECT_EQ(more.code, 2) << "31 lines";
+  EXPECT_EQ(more.err.find("blank"), std::string::npos) << more.err;
 }
 
 }  // namespace

@@ -162,6 +162,13 @@ TEST_F(Tools, InfoDescribesAModel) {
                            "with labels", "30 points", "relative)", "converged"}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
   }
+  EXPECT_NE(result.out.find("\n  method    paper\n"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("reliable"), std::string::npos) << result.out;
+  ASSERT_EQ(run(small_adapt() + Words{"--quiet"}).code, 0);
+  const Finished aware = run({"info", at("out/model.npz")});
+  EXPECT_NE(aware.out.find("\n  method    class-aware\n"), std::string::npos) << aware.out;
+  EXPECT_NE(aware.out.find("\n  reliable  1.00: so many source labels"), std::string::npos)
+      << aware.out;
 }
 
 TEST_F(Tools, InfoListsTheDevices) {

@@ -87,7 +87,7 @@ TEST(Options, refuses_what_is_out_of_range_by_name) {
 
 // A default that depends on the method is there for both, and what the caller gave is kept.
 TEST(Options, landmarks_fit_the_memory_that_was_asked_for) {
-  Options options;
+  Options options{.method = Method::class_aware};
   EXPECT_EQ(options.resolved().classes.landmarks, 3000);
   options.resources.memory = 1;
   EXPECT_EQ(options.resolved().classes.landmarks, 3000);
@@ -97,6 +97,9 @@ TEST(Options, landmarks_fit_the_memory_that_was_asked_for) {
   EXPECT_GT(few, 500);
   options.resources.memory = 1e-9;
   EXPECT_EQ(options.resolved().classes.landmarks, 10);
+  options.method = Method::paper;  // which has none, and may have little memory all the same
+  EXPECT_EQ(options.resolved().classes.landmarks, 3000);
+  EXPECT_NO_THROW(options.validate());
 }
 
 TEST(Options, what_is_left_to_the_method_is_resolved) {

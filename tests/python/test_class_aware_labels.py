@@ -2,6 +2,7 @@
 data."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -60,6 +61,15 @@ def test_known_labels_of_any_kind(kind):
     strange[0] = "nowhere"
     with pytest.raises(ValueError, match="yt_known: labels that the source has not; it has"):
         classifier.fit(X, names[y], Xt=Z, yt_known=strange)
+    with pytest.raises(ValueError, match=f"{re.escape(str(names.tolist()))}, and not 'nowhere'$"):
+        classifier.fit(X, names[y], Xt=Z, yt_known=strange)
+    for wrong, words in (
+        (known[:-1], "39 labels for 40 points"),
+        ({0: names[0]}, "dict; give a list or array"),
+        (names[0].item(), r"\w+; give a list or array"),
+    ):
+        with pytest.raises(ValueError, match=f"^yt_known: {words}"):
+            classifier.fit(X, names[y], Xt=Z, yt_known=wrong)
 
 
 @pytest.mark.filterwarnings("ignore:The reliability is")
@@ -151,6 +161,17 @@ def test_a_doubtful_fit_brings_a_warning():
         warnings.simplefilter("error")
         GroundMetricClassifier(method="paper").fit(X, y, Xt=Z)
         GroundMetricClassifier().fit(*shifted()[:2], Xt=Z)
+
+
+def test_a_column_with_nearly_all_spread_brings_a_warning():
+    X, y, Z, _ = shifted()
+    big = X * [1, 1000, 1]
+    with pytest.warns(UserWarning, match="^Column 1, counted from 0, has 99 % .*'preprocess' zscore"):
+        transport = GroundMetricTransport().fit(Xs=big, Xt=Z)
+    assert [text[:8] for text in transport.model_.warnings()] == ["Column 1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GroundMetricTransport(preprocess="zscore").fit(Xs=big, Xt=Z)
 
 
 def test_transport_with_classes():

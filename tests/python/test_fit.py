@@ -130,6 +130,13 @@ def test_an_exception_of_the_callback_is_raised_with_the_model():
     assert raised.value.model.status == "stopped"
 
 
+def test_a_callback_is_a_function():
+    X, _, Z, _ = shifted()
+    for callback in (1, "print", False, []):
+        with pytest.raises(TypeError, match=f"^callback: {type(callback).__name__}; give a function"):
+            remblai.fit(Xs=X, Xt=Z, callback=callback)
+
+
 def test_control_c_keeps_the_state_reached():
     X, _, Z, _ = shifted(m=400, n=400)
     estimator = remblai.GroundMetricTransport(tol=0.0, max_iter=10**6, acceleration="none")

@@ -88,3 +88,15 @@ def test_what_a_path_refuses():
         remblai.fit_path(Xs, Xt)
     with pytest.raises(ValueError, match="^ys: the path has no labels"):
         remblai.fit_path(Xs=Xs, Xt=Xt, lambdas=[1.0]).scores(yt)
+
+
+def test_labels_that_cannot_be_scored_with(path):
+    for wrong, words in (
+        (yt[:-1], f"^yt: {len(yt) - 1} labels for {len(yt)} points"),
+        (np.array(["a", "b"])[yt % 2], "^yt: labels of type <U1"),
+        (3, "^yt: int; give a list or array"),
+        (yt + 0.5, "^yt: labels must be whole numbers"),
+    ):
+        for score in (path.scores, path.best):
+            with pytest.raises(ValueError, match=words):
+                score(wrong)

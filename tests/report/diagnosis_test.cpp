@@ -8,6 +8,7 @@
 #include "fit/class_test_tools.h"
 #include "remblai/fit.h"
 #include "remblai/predict.h"
+#include "remblai/sample.h"
 
 namespace remblai {
 namespace {
@@ -197,6 +198,61 @@ TEST(Diagnosis, DoubtsWhereAFitWentWrong) {
   EXPECT_EQ(silent, 0);
   EXPECT_GE(right, 8);
   EXPECT_LE(warned, 1);
+}
+
+Model model_of_columns(double last, Index d = 3) {
+  Model model;
+  for (Domain* domain : {&model.source, &model.target}) {
+    domain->points = test::random_matrix(50, d, domain == &model.source ? 1 : 2);
+    domain->weights = Vector::Constant(50, 0.02);
+  }
+  model.source.points.rightCols(1) *= last;
+  return model;
+}
+
+TEST(Diagnosis, WarnsOfAColumnThatHasNearlyAllSpread) {
+  const auto said = [](const Model& model) {
+    std::string text;
+    for (const Warning& warning : warnings(model)) text += warning.text({}) + "\n";
+    return text;
+  };
+  EXPECT_EQ(said(model_of_columns(1)), "");
+  EXPECT_EQ(said(model_of_columns(6)), "");
+  Model model = model_of_columns(20);
+  EXPECT_TRUE(contains(said(model), "Column 2, counted from 0, has 98 %") ||
+              contains(said(model), "Column 2, counted from 0, has 99 %"))
+      << said(model);
+  EXPECT_TRUE(contains(said(model), "Give Options::preprocess zscore")) << said(model);
+  model.source.points.array() += 1e6;  // where the clouds are does not count
+  EXPECT_TRUE(contains(said(model), "Column 2")) << said(model);
+  std::swap(model.source, model.target);
+  EXPECT_TRUE(contains(said(model), "Column 2")) << said(model);
+  model.features = {"a", "b", "price in $lambda"};
+  EXPECT_TRUE(contains(said(model), "The column price in $lambda has ")) << said(model);
+
+  std::vector<Model> others(4, model);
+  others[0].options.preprocess = Preprocess::zscore;
+  others[1].options.metric = Matrix(Matrix::Identity(3, 3));
+  for (Domain* domain : {&others[2].source, &others[2].target}) domain->points.setConstant(7);
+  others[3] = model_of_columns(20, 2);  // of two columns there is not much to weigh
+  for (const Model& other : others) EXPECT_EQ(said(other), "");
+  // A point without weight does not count.
+  Model far = model_of_columns(1);
+  far.source.points(0, 0) = 1e6;
+  EXPECT_TRUE(contains(said(far), "Column 0"));
+  far.source.weights[0] = 0;
+  EXPECT_EQ(said(far), "");
+}
+
+TEST(Diagnosis, WarnsOfNoColumnOfTheDigits) {
+  for (const Sample& digits : {mnist_sample(), turned_mnist_sample()}) {
+    Model model;
+    model.source = digits.source;
+    model.target = digits.target;
+    for (Domain* domain : {&model.source, &model.target})
+      domain->weights = Vector::Constant(domain->size(), 1.0 / 500);
+    EXPECT_TRUE(warnings(model).empty());
+  }
 }
 
 TEST(Diagnosis, OfManyClassesThoseThatChangedMostAreShown) {

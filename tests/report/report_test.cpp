@@ -6,7 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "fit/class_test_tools.h"
 #include "remblai/fit.h"
+#include "remblai/page.h"
 #include "remblai/version.h"
 #include "support.h"
 
@@ -178,6 +180,41 @@ TEST(Report, summary_counts_one_and_many) {
   model.source.points = Matrix::Ones(1, 2);
   model.target.points = Matrix::Ones(2, 2);
   EXPECT_TRUE(contains(summary(model, {}), "1 source point, 2 target points, 0 dimensions"));
+}
+
+TEST(Report, says_what_a_class_aware_fit_was_given) {
+  Problem problem = test::class_problem(2, 30, 40, 3);
+  const auto shares_of = [](const json& report) { return report["classes"]["shares_estimated"]; };
+  const Model found = fit(problem, test::class_aware());
+  EXPECT_EQ(shares_of(json::parse(to_json(found, {}))), true);
+  EXPECT_EQ(json::parse(to_json(found, {}))["classes"]["known_labels"], 0);
+  EXPECT_FALSE(contains(summary(found, {}), "were given"));
+  EXPECT_FALSE(contains(summary(found, {}), "known labels"));
+  problem.known_labels = Labels::Constant(40, unknown_label);
+  problem.known_labels.head(3) = problem.target.labels.head(3);
+  Options options = test::class_aware();
+  options.classes.target_shares = SharesChoice::uniform;
+  const Model given = fit(problem, options);
+  EXPECT_EQ(shares_of(json::parse(to_json(given, {}))), false);
+  EXPECT_EQ(json::parse(to_json(given, {}))["classes"]["known_labels"], 3);
+  EXPECT_TRUE(contains(summary(given, {}), "of the target were given, and not estimated\n"));
+  EXPECT_TRUE(contains(summary(given, {}), "known labels   of 3 of the 40 target points\n"));
+  EXPECT_TRUE(contains(to_html(found, {}, {}), "as estimated, in the target"));
+  EXPECT_TRUE(contains(to_html(given, {}, {}), "as given, in the target"));
+}
+
+TEST(Report, has_every_warning) {
+  Model model = fit(test::class_problem(2, 30, 40, 3), test::class_aware());
+  EXPECT_EQ(json::parse(to_json(model, {}))["warnings"], json::array());
+  EXPECT_FALSE(contains(summary(model, {}), "warning"));
+  model.classes->reliability = 0.5;
+  model.source.points.col(1) *= 100;
+  const json said = json::parse(to_json(model, {}))["warnings"];
+  ASSERT_EQ(said.size(), 2u) << said;
+  EXPECT_TRUE(contains(said[0], "The reliability is 0.500")) << said;
+  EXPECT_TRUE(contains(said[1], "Column 1")) << said;
+  for (const std::string text : said)
+    EXPECT_TRUE(contains(summary(model, {}), "warning: " + text + "\n")) << text;
 }
 
 TEST(Report, summary_mentions_accuracy_and_status) {
