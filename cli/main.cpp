@@ -53,7 +53,7 @@ void require_addresses() {
   if (*limit >= libraries + static_cast<double>(threads) * buffer_and_stack) return;
   fail(
       "the limit on addresses (ulimit -v) leaves no room for the buffers of BLAS, 128 MiB for each "
-      "of its threads; raise it, or set OPENBLAS_NUM_THREADS=1");
+      "of its threads; raise it, or set OPENBLAS_NUM_THREADS=1 and give --threads 1");
   _exit(Exit::bad_input);
 }
 

@@ -190,6 +190,7 @@ std::vector<std::size_t> chosen_columns(const Table& table, const std::string& p
   } else {
     std::vector<bool> left_out(table.width(), false);
     for (const std::string& column : without) left_out[table.column(column)] = true;
+    columns.reserve(table.width());
     for (std::size_t i = 0; i < table.width(); ++i) {
       if (!left_out[i]) columns.push_back(i);
     }
@@ -279,6 +280,7 @@ Array read_csv(const std::string& path, const std::string& only,
   Table table(path);
   const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
   std::vector<double> numbers;
+  numbers.reserve(columns.size());
   Index record = wanted.points_before;
   if (wanted.byte > 0) table.go_to(wanted.byte, wanted.lines_before);
   for (; (wanted.whole() || record < wanted.first + wanted.count) && table.next(); ++record) {

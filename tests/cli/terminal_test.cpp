@@ -31,8 +31,9 @@ TEST_F(Cli, SlowALimitOnAddressesIsAnErrorThatEnds) {
   EXPECT_NE(result.err.find("error: the limit on addresses (ulimit -v)"), std::string::npos)
       << result.err;
   write(at("x.csv"), "1,2\n3,5\n4,4\n");
-  const Words words{"fit", "--source", at("x.csv"), "--target", at("x.csv"), "--out", at("m.npz")};
-  std::string command = "ulimit -v 400000; export OPENBLAS_NUM_THREADS=1; exec timeout 20 ";
+  const Words words{"fit",   "--source",  at("x.csv"), "--target", at("x.csv"),
+                    "--out", at("m.npz"), "--threads", "1"};
+  std::string command = "ulimit -v 300000; export OPENBLAS_NUM_THREADS=1; exec timeout 20 ";
   for (const std::string& word : Words{binary()} + words) command += word + " ";
   EXPECT_EQ(shell(command).code, 0) << "what is enough is taken";
 }

@@ -102,7 +102,7 @@ TEST_F(IoWriterTest, WhetherAFileCanBeWrittenShowsBeforeItIs) {
   require_writable("/dev/null");
   EXPECT_EQ(bytes_of(path("old.txt")), "old");
   EXPECT_ERROR(require_writable(path("none/x.txt")), "there is no folder '" + path("none/") + "'");
-  EXPECT_ERROR(require_writable("/proc/x.txt"), "cannot write '/proc/x.txt': No such file");
+  EXPECT_ERROR(require_writable("/proc/x.txt"), "cannot write '/proc/x.txt'");
   fs::create_directory(path("folder"));
   EXPECT_ERROR(require_writable(path("folder")), "Is a directory");
   EXPECT_EQ(files(), 2u) << "the attempt left something";
