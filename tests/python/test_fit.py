@@ -222,4 +222,4 @@ def test_a_checkpoint_goes_on_to_the_same_model(tmp_path):
 def test_a_fit_that_needs_more_memory_than_there_is_is_refused_before_it_begins():
     points = np.linspace(0, 1, 2_000_000)[:, None]
     with pytest.raises(ValueError, match="GiB are free"):
-        remblai.fit(points, points + 0.1, memory=1e9)
+        remblai.fit(Xs=points, Xt=points + 0.1, memory=1e9)
