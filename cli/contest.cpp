@@ -2,6 +2,7 @@
 #include "contest.h"
 
 #include "progress.h"
+#include "remblai/estimate.h"
 
 namespace remblai::cli {
 
@@ -44,6 +45,7 @@ Entry run_contender(const Contender& contender, const Problem& problem, const Ma
                        model.options.metric == contender.metric;
   if (!at_hand) {
     model = {};
+    require_reach(problem, own);
     model = fit(problem, own, callback);
     fitted.seconds = watch.seconds();
   }

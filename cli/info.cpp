@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "arguments.h"
 #include "commands.h"
@@ -111,26 +112,24 @@ void require(const std::string& failure) {
   if (!failure.empty()) throw Error({.problem = literal(failure)});
 }
 
-void describe_table(const std::string& path, const std::vector<io::Array>& columns) {
+// A list of its columns would take a hundred times as much memory as a wide file.
+void describe_table(const std::string& path) {
   constexpr std::size_t most_names = 12;
-  const Index width = std::ssize(columns);
+  Index width = 0, rows = 0, text = 0;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(most_names, columns.size()); ++i)
-    names.push_back(printable(columns[i].name));
-  const Index rows = columns.empty() || columns[0].shape.empty() ? 0 : columns[0].shape[0];
+  io::visit(path, [&](const io::Array& column, const auto&) {
+    ++width;
+    rows = column.shape[0];
+    text += column.type == "text";
+    if (names.size() < most_names) names.push_back(printable(column.name));
+  });
   tell("{}: a table with {} columns: {}{}\n", printable(path), width, fmt::join(names, ", "),
        width > std::ssize(names) ? ", ..." : "");
-  const auto text = std::count_if(columns.begin(), columns.end(),
-                                  [](const io::Array& column) { return column.type == "text"; });
   const std::string type = text > 0 ? fmt::format("text in {} of the columns", text) : "numbers";
   require(describe({"", type, {rows, width}, {}}, [&] { return io::read_array(path); }));
 }
 
-void describe_data(const std::string& path) {
-  const std::vector<io::Array> arrays = io::list(path);
-  if (has_extension(path, ".csv") || has_extension(path, ".tsv")) {
-    return describe_table(path, arrays);
-  }
+void describe_data(const std::string& path, const std::vector<io::Array>& arrays) {
   if (arrays.empty()) io::read_points(path);  // says why none of them can be taken
   const std::vector<io::Refused> refused = io::list_refused(path);
   tell("{}: {} {} of numbers{}\n", printable(path), arrays.size(),
@@ -153,10 +152,11 @@ void describe_data(const std::string& path) {
 
 void describe_one(const io::Spec& spec) {
   const std::string text = spec.path + ":" + spec.name;
-  for (const io::Array& array : io::list(spec.path)) {
-    if (array.name == spec.name)
-      return require(describe(array, [&] { return io::read_array(text); }));
-  }
+  std::optional<io::Array> found;
+  io::visit(spec.path, [&](const io::Array& array, const auto&) {
+    if (!found && array.name == spec.name) found = array;
+  });
+  if (found) return require(describe(*found, [&] { return io::read_array(text); }));
   // The index of a column, or a name that is not there, which the reader refuses.
   const Matrix values = io::read_points(text);
   require(describe({spec.name, "number", {values.rows()}, {}}, [&] {
@@ -225,10 +225,12 @@ int run(const std::string& file) {
     describe_one(spec);
   } else if (is_model_file(spec.path)) {
     describe_model(spec.path);
+  } else if (has_extension(spec.path, ".csv") || has_extension(spec.path, ".tsv")) {
+    describe_table(spec.path);
   } else if (const auto arrays = io::list(spec.path); is_checkpoint(arrays)) {
     describe_checkpoint(spec.path, arrays);
   } else {
-    describe_data(spec.path);
+    describe_data(spec.path, arrays);
   }
   return Exit::success;
 }

@@ -1,10 +1,16 @@
 // The program remblai: does what the command line asks for and turns failures into exit codes.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <new>
+#include <optional>
 
 #include "command_line.h"
 #include "ranks.h"
@@ -14,7 +20,6 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #endif
 
 namespace remblai::cli {
@@ -29,6 +34,29 @@ int fail(const std::string& message) {
   return Exit::bad_input;
 }
 
+/// A limit on addresses (ulimit -v), or none.
+std::optional<double> limit_on_addresses() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return static_cast<double>(limit.rlim_cur);
+}
+
+/// Ends the program where a limit on addresses leaves no room for the buffers of OpenBLAS: each of
+/// its threads asks for one until it gets it, and an exit would wait for the threads.
+void require_addresses() {
+  constexpr double buffer_and_stack = 136 << 20, libraries = 80 << 20;
+  const auto limit = limit_on_addresses();
+  if (!limit) return;
+  std::error_code error;
+  const auto threads = std::distance(std::filesystem::directory_iterator("/proc/self/task", error),
+                                     std::filesystem::directory_iterator());
+  if (*limit >= libraries + static_cast<double>(threads) * buffer_and_stack) return;
+  fail(
+      "the limit on addresses (ulimit -v) leaves no room for the buffers of BLAS, 128 MiB for each "
+      "of its threads; raise it, or set OPENBLAS_NUM_THREADS=1 and give --threads 1");
+  _exit(Exit::bad_input);
+}
+
 /// Matrices of some MB come and go all the time: their pages stay with the program, in one pool for
 /// all threads, where the system would take them back and clear them anew each time. The first of
 /// them are huge where the system lends such on request: a small problem has a tenth of the faults.
@@ -37,6 +65,7 @@ void keep_pages() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_ARENA_MAX, 1);
+  if (limit_on_addresses()) return;  // the pool would take those that BLAS needs
   constexpr std::uintptr_t huge = 2 << 20;
   constexpr int pool = 256 << 20;  // addresses; memory comes with its use
   const auto end_of_pool = [] { return reinterpret_cast<std::uintptr_t>(sbrk(0)); };
@@ -55,8 +84,9 @@ void keep_pages() {
 
 int main(int argc, char** argv) {
   using namespace remblai::cli;
-  keep_pages();
   prepare_descriptors();
+  require_addresses();
+  keep_pages();
   try {
     const Words words(argv + 1, argv + argc);
     if (!words.empty() && works_on_ranks(words[0])) join_ranks();

@@ -123,7 +123,12 @@ void sweep(const fs::path& folder) {
   }
 }
 
-void require_writable(const Output& output, const std::string& later) {
+/// Whether its folder will be made before it is written.
+bool made_later(const Output& output, const std::string& folder) {
+  return !folder.empty() && same_place(folder_of(output.path), folder);
+}
+
+void require_folder(const Output& output, const std::string& later) {
   const fs::path file(output.path);
   if (file.extension() != output.extension) {
     throw Error({.field = output.flag,
@@ -133,8 +138,8 @@ void require_writable(const Output& output, const std::string& later) {
   }
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) refuse(output.flag, output.path, "that is a folder");
+  if (made_later(output, later)) return;
   const fs::path folder = folder_of(file);
-  if (!later.empty() && same_place(folder, later)) return;
   if (!fs::is_directory(folder, ignored)) {
     const bool exists = fs::exists(folder, ignored);
     const std::string name = folder.string();
@@ -170,7 +175,7 @@ void require_outputs(const std::vector<Output>& outputs, const Inputs& inputs, b
                      const std::string& folder) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     if (output->path.empty()) continue;
-    require_writable(*output, folder);
+    require_folder(*output, folder);
     refuse_input(output->flag, output->path, inputs);
     for (auto other = outputs.begin(); other != output; ++other)
       if (!other->path.empty() && same_place(other->path, output->path))
@@ -178,6 +183,7 @@ void require_outputs(const std::vector<Output>& outputs, const Inputs& inputs, b
                "choose another place");
     if (!overwrite && !output->ours && in_the_way(output->path))
       refuse_taken(output->flag, output->path);
+    if (!made_later(*output, folder)) io::require_writable(output->path);
     sweep(folder_of(output->path));
   }
 }

@@ -19,6 +19,7 @@
 #include "options.h"
 #include "remblai/comm.h"
 #include "remblai/error.h"
+#include "remblai/estimate.h"
 #include "remblai/fit.h"
 #include "remblai/fit_path.h"
 #include "watch.h"
@@ -74,7 +75,10 @@ std::tuple<Model, nb::object> fit_model(const Given& given, const nb::dict& keyw
   }
   Model model = unlocked([&] {
     Problem problem;
-    agree(ranks.get(), [&] { problem = given.problem(); });
+    agree(ranks.get(), [&] {
+      problem = given.problem();
+      require_reach(problem, options);
+    });
     return fit(
         std::move(problem), options, [&](const Progress& progress) { return watch(progress); },
         start, file);
@@ -129,7 +133,11 @@ void bind_fit(nb::module_& core) {
           "__init__",
           [](FitPath* self, const Given& given, const nb::dict& keywords, const MatrixIn& points) {
             const Options options = options_for(given, keywords);
-            unlocked([&] { new (self) FitPath(given.problem(), options, read(points)); });
+            unlocked([&] {
+              const Problem problem = given.problem();
+              require_reach(problem, options);
+              new (self) FitPath(problem, options, read(points));
+            });
           },
           "problem"_a, "options"_a, "points"_a)
       .def(

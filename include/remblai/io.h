@@ -152,4 +152,8 @@ REMBLAI_API std::string nearest_name(std::string_view name, const std::vector<st
 /// Writes a text file under a temporary name and then renames it, so that it is never half there.
 REMBLAI_API void write_text(const std::string& path, const std::string& text);
 
+/// Throws Error where a file could not be written to `path` now, before work is done for it. Leaves
+/// nothing behind.
+REMBLAI_API void require_writable(const std::string& path);
+
 }  // namespace remblai::io

@@ -54,6 +54,7 @@ class Table {
     first_ = kind_of(records_.fields());
     if (first_ == First::names) {
       refuse_written_numbers();
+      names_.reserve(width_);
       for (const Field& field : records_.fields()) names_.push_back(field.unescaped());
     } else {
       records_.restart();
@@ -189,6 +190,7 @@ std::vector<std::size_t> chosen_columns(const Table& table, const std::string& p
   } else {
     std::vector<bool> left_out(table.width(), false);
     for (const std::string& column : without) left_out[table.column(column)] = true;
+    columns.reserve(table.width());
     for (std::size_t i = 0; i < table.width(); ++i) {
       if (!left_out[i]) columns.push_back(i);
     }
@@ -203,20 +205,23 @@ std::vector<std::size_t> chosen_columns(const Table& table, const std::string& p
 
 }  // namespace
 
-std::vector<Entry> list_csv(const std::string& path) {
+void visit_csv(const std::string& path, const TakeEntry& take) {
   Table table(path);
   std::vector<bool> text(table.width(), false);
   Index rows = 0;
   for (; table.next(); ++rows) {
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = text[i] || !table.is_number(i);
   }
-  std::vector<Entry> entries;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    entries.push_back({.name = table.name(i),
-                       .type = text[i] ? "text" : "number",
-                       .shape = {rows},
-                       .refusal = ""});
+    const std::string name = table.name(i);
+    take({.name = name, .type = text[i] ? "text" : "number", .shape = {rows}, .refusal = ""},
+         [&] { return read_csv(path, name, {}, Missing::allowed, {}); });
   }
+}
+
+std::vector<Entry> list_csv(const std::string& path) {
+  std::vector<Entry> entries;
+  visit_csv(path, [&](const Entry& entry, const auto&) { entries.push_back(entry); });
   return entries;
 }
 
@@ -275,6 +280,7 @@ Array read_csv(const std::string& path, const std::string& only,
   Table table(path);
   const std::vector<std::size_t> columns = chosen_columns(table, path, only, without);
   std::vector<double> numbers;
+  numbers.reserve(columns.size());
   Index record = wanted.points_before;
   if (wanted.byte > 0) table.go_to(wanted.byte, wanted.lines_before);
   for (; (wanted.whole() || record < wanted.first + wanted.count) && table.next(); ++record) {

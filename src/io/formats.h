@@ -40,6 +40,7 @@ std::vector<Entry> list_csv(const std::string& path);  ///< one entry a column
 using TakeEntry = std::function<void(const Entry& entry, const std::function<Array()>& read)>;
 void visit_npz(const std::string& path, const TakeEntry& take);
 void visit_mat(const std::string& path, const TakeEntry& take);
+void visit_csv(const std::string& path, const TakeEntry& take);  ///< reads each column anew
 
 /// `name` is one of the listed ones, and not refused. The shape is that of the whole array.
 Array read_npy(const std::string& path, const std::string& name, const RowRange& rows);

@@ -29,7 +29,7 @@ constexpr Format npy{list_npy, read_npy, nullptr};
 constexpr Format npz{list_npz, read_npz, visit_npz};
 constexpr Format mat{list_mat, read_mat, visit_mat};
 constexpr Format idx{list_idx, read_idx, nullptr};
-constexpr Format csv{list_csv, nullptr, nullptr};
+constexpr Format csv{list_csv, nullptr, visit_csv};
 
 std::string in_small_letters(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {

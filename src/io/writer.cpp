@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "io/formats.h"
@@ -24,7 +25,8 @@ namespace fs = std::filesystem;
   const std::string& file = place.empty() ? path : place;
   const auto slash = file.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  const bool no_folder = code == ENOENT || code == ENOTDIR;
+  std::error_code ignored;
+  const bool no_folder = (code == ENOENT || code == ENOTDIR) && !fs::is_directory(folder, ignored);
   const bool full = code == ENOSPC || code == EDQUOT;
   cannot_write(path,
                no_folder ? fmt::format("there is no folder '{}'", folder)
@@ -154,6 +156,20 @@ void sync_folder(const std::string& file) {
   if (opened.value() >= 0) ::fsync(opened.value());
 }
 
+/// What stands at `path`, or nothing, and in `place` where its links end; a device has no place.
+/// Throws Error where no file could be written.
+std::optional<struct stat> look_at(const std::string& path, std::string& place) {
+  if (path.empty()) cannot_write(path, "the name of the file is empty", ENOENT);
+  struct stat about {};
+  const bool there = ::stat(path.c_str(), &about) == 0;
+  if (there && S_ISCHR(about.st_mode)) return about;
+  if (there) require_replaceable(about, path);
+  place = end_of_links(path);
+  if (there && !is_at(place, about))
+    cannot_write(path, "it is open, but no name leads to it any more", ENOENT);
+  return there ? std::optional(about) : std::nullopt;
+}
+
 }  // namespace
 
 void cannot_write(const std::string& path, const std::string& message, int code) {
@@ -164,14 +180,9 @@ void cannot_write(const std::string& path, const std::string& message, int code)
 
 void write_atomically(const std::string& path,
                       const std::function<void(const std::string&)>& write) {
-  if (path.empty()) cannot_write(path, "the name of the file is empty", ENOENT);
-  struct stat about {};
-  const bool there = ::stat(path.c_str(), &about) == 0;
-  if (there && S_ISCHR(about.st_mode)) return write_device(path, write);
-  if (there) require_replaceable(about, path);
-  const std::string place = end_of_links(path);
-  if (there && !is_at(place, about))
-    cannot_write(path, "it is open, but no name leads to it any more", ENOENT);
+  std::string place;
+  const std::optional<struct stat> there = look_at(path, place);
+  if (place.empty()) return write_device(path, write);
 
   const Temporary temporary(place, path);
   write(temporary.name());
@@ -179,12 +190,22 @@ void write_atomically(const std::string& path,
   if (file.value() < 0) write_failed(path, errno);
   if (there) {
     // The owner stays where the system lets it; what is shared with a group stays shared.
-    [[maybe_unused]] const int ignored = ::fchown(file.value(), about.st_uid, about.st_gid);
-    if (::fchmod(file.value(), about.st_mode & 07777) != 0) write_failed(path, errno);
+    [[maybe_unused]] const int ignored = ::fchown(file.value(), there->st_uid, there->st_gid);
+    if (::fchmod(file.value(), there->st_mode & 07777) != 0) write_failed(path, errno);
   }
   if (::fsync(file.value()) != 0) write_failed(path, errno);
   if (::rename(temporary.name().c_str(), place.c_str()) != 0) write_failed(path, errno);
   sync_folder(place);
+}
+
+void require_writable(const std::string& path) {
+  std::string place;
+  look_at(path, place);
+  if (place.empty()) {
+    if (::access(path.c_str(), W_OK) != 0) write_failed(path, errno);
+  } else {
+    const Temporary attempt(place, path);
+  }
 }
 
 void write_stream(const std::string& path, const std::function<void(const TakeBytes&)>& make) {

@@ -97,6 +97,24 @@ TEST_F(Compare, AMethodThatIsRefusedIsNamedBelowTheOthers) {
   EXPECT_NE(table.out.find("refused"), std::string::npos) << table.out;
 }
 
+// A machine of 4 kB, as the system calls it in a name space of its own.
+TEST_F(Compare, AFitThatNeedsMoreMemoryThanThereIsIsRefused) {
+  write(at("meminfo"), "MemAvailable: 4 kB\n");
+  const auto there = [&](const std::string& command) {
+    return shell("unshare -rm sh -c 'mount --bind " + at("meminfo") + " /proc/meminfo && " +
+                 command + "'");
+  };
+  if (there("true").code != 0) GTEST_SKIP() << "no name spaces of users here";
+  std::string command = binary();
+  for (const std::string& word : base() + Words{"--json"}) command += " " + word;
+  const json rows = json::parse(there(command).out)["results"];
+  for (const std::size_t row : {4, 5, 6, 7, 8, 9}) {
+    EXPECT_EQ(rows[row]["status"], "refused") << rows[row];
+    const std::string reason = rows[row]["refusal"];
+    EXPECT_NE(reason.find("GiB are free"), std::string::npos) << reason;
+  }
+}
+
 TEST_F(Compare, TheMapIsTimedWithItsFit) {
   const json rows = json::parse(run(base() + Words{"--json"}).out)["results"];
   EXPECT_GT(rows[9]["seconds"], 0.2 * rows[8]["seconds"].get<double>());

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -190,6 +191,27 @@ TEST_F(OutputRule, DeadRunsAreSweptAndLivingOnesAreNot) {
   EXPECT_FALSE(exists(at("model.npz.remblai-tmp-999999999-0.alll39")));
   EXPECT_TRUE(exists(at("model.npz.remblai-tmp-" + std::to_string(getpid()) + "-0")));
   EXPECT_TRUE(exists(at("notes.tmp-2024-05")));
+}
+
+// Permissions say that root may write to /proc; only an attempt shows that nobody can. The fits
+// would not end.
+TEST_F(OutputRule, WhatCannotBeWrittenIsRefusedBeforeTheFit) {
+  ASSERT_EQ(run(fit_into(at("model.npz"))).code, 0);
+  ASSERT_EQ(mkfifo(at("pipe.npz").c_str(), 0600), 0);
+  fs::create_hard_link(at("model.npz"), at("twin.npz"));
+  const Words there = names_in(folder_);
+  for (const std::string& out : {std::string("/proc/x.npz"), at("pipe.npz"), at("twin.npz")})
+    expect_refused(fit_into(out) + without_end + Words{"--overwrite"}, {out});
+  const Words compare{"compare",        "--source",        at("source.npy"),        "--target",
+                      at("target.npy"), "--source-labels", at("source_labels.npy"), "--out",
+                      "/proc/x.json"};
+  expect_refused(compare, {"/proc/x.json"});
+  expect_refused({"map", "--model", at("model.npz"), "--out", "/proc/x.npy"}, {"/proc/x.npy"});
+  expect_refused(
+      {"predict", "--model", at("model.npz"), "--points", at("target.npy"), "--out", "/proc/x.npy"},
+      {"/proc/x.npy"});
+  expect_refused(small_adapt() + without_end + Words{"--report", "/proc/x.html"}, {"/proc/x.html"});
+  EXPECT_EQ(names_in(folder_), there) << "the look left something";
 }
 
 TEST_F(OutputRule, ADeviceWithoutATemporaryFolderIsNamed) {

@@ -24,6 +24,20 @@ class Streams : public Cli {
   }
 };
 
+// OpenBLAS asks for the buffers of its threads until it gets them, and the exit waited for that.
+TEST_F(Cli, SlowALimitOnAddressesIsAnErrorThatEnds) {
+  const Finished result = shell("ulimit -v 150000; exec timeout 20 " + binary() + " --version");
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_NE(result.err.find("error: the limit on addresses (ulimit -v)"), std::string::npos)
+      << result.err;
+  write(at("x.csv"), "1,2\n3,5\n4,4\n");
+  const Words words{"fit",   "--source",  at("x.csv"), "--target", at("x.csv"),
+                    "--out", at("m.npz"), "--threads", "1"};
+  std::string command = "ulimit -v 300000; export OPENBLAS_NUM_THREADS=1; exec timeout 20 ";
+  for (const std::string& word : Words{binary()} + words) command += word + " ";
+  EXPECT_EQ(shell(command).code, 0) << "what is enough is taken";
+}
+
 TEST_F(Streams, ResultsAreWrittenWhateverBecomesOfTheStreams) {
   const Words some{"--steps", "1"};  // not converged: something is said on standard error
   for (const auto& [redirection, code] : std::map<std::string, int>{{"2>&-", 3},

@@ -1,5 +1,7 @@
 // map, predict, evaluate, info and demo on their own.
 // Results are compared with what the library gives for the same model.
+#include <sys/resource.h>
+
 #include <cmath>
 
 #include "harness.h"
@@ -218,6 +220,29 @@ TEST_F(Tools, InfoDescribesData) {
   expect(info(at("WORDS.CSV:who")), {"who: 2 fields, text", "'ann' is not"});
   expect_refused({"info", at("two.npz:c")}, {"c"});
   expect_refused({"info", at("none.npy")}, {"none.npy"});
+}
+
+// A list of the columns took 128 times the file.
+TEST_F(Cli, SlowInfoOfAWideTableTakesMemoryLikeTheFile) {
+  const auto peak_kibibytes = [](const std::string& file) {
+    EXPECT_EQ(run({"info", file}).code, 0);
+    rusage usage{};
+    getrusage(RUSAGE_CHILDREN, &usage);  // of the largest so far
+    return usage.ru_maxrss;
+  };
+  write(at("small.csv"), "1,2\n3,4\n");
+  std::string numbers, names;
+  for (int i = 0; i < 1'000'000; ++i) {
+    numbers += i == 0 ? "1" : ",2";
+    names += i == 0 ? "a" : ",b";
+  }
+  const long before = peak_kibibytes(at("small.csv"));
+  const auto most = static_cast<long>(64 * 1024 + 16 * 2 * numbers.size() / 1024);
+  for (const std::string& first : {numbers, names}) {
+    write(at("wide.csv"), first + "\n" + numbers + "\n");
+    EXPECT_LT(peak_kibibytes(at("wide.csv")) - before, most);
+    EXPECT_LT(peak_kibibytes(at("wide.csv:0")) - before, most);
+  }
 }
 
 TEST_F(Tools, InfoSaysWhyAFileIsNotUsable) {

@@ -96,6 +96,18 @@ TEST_F(IoWriterTest, WhatAKilledRunLeftIsInNobodysWay) {
   EXPECT_EQ(files(), 4u) << "what another run left is not ours to remove";
 }
 
+TEST_F(IoWriterTest, WhetherAFileCanBeWrittenShowsBeforeItIs) {
+  require_writable(path("new.txt"));
+  require_writable(file("old.txt", "old"));
+  require_writable("/dev/null");
+  EXPECT_EQ(bytes_of(path("old.txt")), "old");
+  EXPECT_ERROR(require_writable(path("none/x.txt")), "there is no folder '" + path("none/") + "'");
+  EXPECT_ERROR(require_writable("/proc/x.txt"), "cannot write '/proc/x.txt'");
+  fs::create_directory(path("folder"));
+  EXPECT_ERROR(require_writable(path("folder")), "Is a directory");
+  EXPECT_EQ(files(), 2u) << "the attempt left something";
+}
+
 TEST_F(IoWriterTest, ADeviceIsWrittenIntoAndStays) {
   fs::create_symlink("/dev/null", path("null.npz"));
   write_npz(path("null.npz"), arrays());

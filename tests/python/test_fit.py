@@ -224,3 +224,9 @@ def test_a_checkpoint_goes_on_to_the_same_model(tmp_path):
     np.testing.assert_array_equal(again.metric(), whole.metric())
     with pytest.raises(ValueError, match="other data or other options"):
         remblai.fit(Xs=Xs + 1, Xt=Xt, checkpoint=state, **options)
+
+
+def test_a_fit_that_needs_more_memory_than_there_is_is_refused_before_it_begins():
+    points = np.linspace(0, 1, 2_000_000)[:, None]
+    with pytest.raises(ValueError, match="GiB are free"):
+        remblai.fit(Xs=points, Xt=points + 0.1, memory=1e9)
