@@ -40,10 +40,10 @@ std::vector<Index> nearest_rows(const Model& model, const Domain& domain,
                                 const std::vector<Index>& rows, const Matrix& points) {
   const Matrix anchors = model.metric.embed(domain.points(rows, Eigen::all));
   std::vector<Index> nearest;
+  if (points.rows() == 0) return nearest;
+  const GroundCost cost = GroundCost::to_anchors(model.metric.embed(points), anchors);
   for_blocks(points.rows(), anchors.rows(), [&](Index first, Index count) {
-    const Matrix costs =
-        GroundCost::to_anchors(model.metric.embed(points.middleRows(first, count)), anchors)
-            .relative_block(0, count);
+    const Matrix costs = cost.relative_block(first, count);
     for (Index i = 0; i < count; ++i) {
       Index best = 0;
       costs.row(i).minCoeff(&best);
@@ -179,17 +179,17 @@ class EntropicCoupling final : public Coupling {
   // 2^(exponent - top) for each row, the exponents being those of (g - c)/lambda.
   template <class Visit>
   void visit_rows(Direction direction, const Side& side, Visit&& visit) const {
+    if (side.points.rows() == 0) return;
     const bool forward = direction == Direction::forward;
     const Side anchors = own_side(forward ? Direction::backward : Direction::forward,
                                   all_of(other(direction).size()));
     const double scale = std::numbers::log2e / model_.lambda;
     const Eigen::RowVectorXd potentials = scale * (forward ? model_.g : model_.f).transpose();
+    const double unit = scale * model_.metric.unit;
+    GroundCost cost = GroundCost::to_anchors(side.points, anchors.points);
+    if (side.terms.size() > 0) cost.add_terms(side.terms, anchors.terms);
     for_blocks(side.points.rows(), anchors.points.rows(), [&](Index first, Index count) {
-      GroundCost cost =
-          GroundCost::to_anchors(side.points.middleRows(first, count), anchors.points);
-      if (side.terms.size() > 0) cost.add_terms(side.terms.middleRows(first, count), anchors.terms);
-      const double unit = scale * model_.metric.unit;
-      Matrix rows = cost.relative_block(0, count);
+      Matrix rows = cost.relative_block(first, count);
       Vector tops(count);
       for (Index i = 0; i < count; ++i) {
         auto row = rows.row(i);
@@ -197,7 +197,7 @@ class EntropicCoupling final : public Coupling {
         const double top = row.maxCoeff();
         row.array() -= top;
         simd::exp2(row.data(), row.data(), row.size());
-        tops[i] = top - unit * cost.alpha()[i];
+        tops[i] = top - unit * cost.alpha()[first + i];
       }
       visit(first, rows, tops);
     });

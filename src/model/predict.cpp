@@ -72,13 +72,11 @@ void visit_distances(const Matrix& labelled, const Labels& labels, const Matrix&
                  .remedy = "the sizes must agree"});
   require_finite(labelled, "labelled points");
   require_finite(points, "points");
+  if (points.rows() == 0) return;
+  const GroundCost cost = GroundCost::to_anchors(points, labelled);
   const Index block = std::max<Index>(1, 4'000'000 / labelled.rows());
-  for (Index first = 0; first < points.rows(); first += block) {
-    const Index count = std::min(block, points.rows() - first);
-    visit(
-        first,
-        GroundCost::to_anchors(points.middleRows(first, count), labelled).relative_block(0, count));
-  }
+  for (Index first = 0; first < points.rows(); first += block)
+    visit(first, cost.relative_block(first, std::min(block, points.rows() - first)));
 }
 
 // Points at a time whose candidates cross between ranks.

@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(threads)
   const double square = squares_of_u[i];
   double* const row = a + i * shape.columns;
   for (std::int64_t j = threadIdx.x; j < shape.columns; j += threads) {
-    const double distance = j == same ? 0 : fmax(square + squares_of_v[j] - 2 * row[j], 0.0);
-    row[j] = exp(-distance / width);
+    const double distance = square + squares_of_v[j] - 2 * row[j];  // fmax would hide a NaN
+    row[j] = j == same || distance < 0 ? 1 : exp(-distance / width);
   }
 }
 
