@@ -168,8 +168,8 @@ struct REMBLAI_API Options {
   Resources resources = {};
   int seed = 0;
 
-  /// The same options with nothing left to the method, and no more landmarks than fit the memory
-  /// that was asked for.
+  /// The same options with nothing left to the method: numbers in place of `by_method`, and a prior
+  /// in place of `automatic`.
   Options resolved() const;
 
   /// Throws Error naming the option, its value and the range.

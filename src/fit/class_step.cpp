@@ -60,6 +60,7 @@ ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labe
                      const Options& options)
     : space_(space),
       options_(options),
+      classes_(options.classes),
       problem_(make_class_problem(space, source_labels, known_labels)),
       explained_(space.x),
       moved_(space.x),
@@ -67,6 +68,11 @@ ClassStep::ClassStep(const Space& space, const Labels& source_labels, const Labe
   moves_.trust = move_lengths_ = Vector::Zero(problem_.class_count());
   if (options.classes.target_shares == SharesChoice::given)
     given_shares(options.classes.target_shares.matrix(), problem_.class_count());
+  if (options.resources.memory == 0) return;
+  // The ranks solve one system together, so the one with the least memory decides.
+  const auto all = static_cast<double>(space.shard.total(space.x.rows()) + space.z.rows());
+  const int fitting = landmarks_within(options.resources.memory_bytes(), classes_.landmarks, all);
+  classes_.landmarks = -static_cast<int>(space.shard.maximum(-static_cast<double>(fitting)));
 }
 
 Matrix ClassStep::first_moment() const {
@@ -114,7 +120,7 @@ Matrix ClassStep::translation_beside_shares(const MetricLearner& metric, const D
 
 EstimatedShares ClassStep::shares_of(const Judgement& judgement, double reliability,
                                      bool cautious) const {
-  const ClassOptions& options = options_.classes;
+  const ClassOptions& options = classes_;
   Matrix posterior = judgement.posterior;
   fix_known(posterior);
   const auto fixed = [&](const Vector& shares) {
@@ -186,7 +192,7 @@ double ClassStep::undecided(const std::vector<Candidate>& candidates, bool hides
 }
 
 void ClassStep::explain(const MetricLearner& metric, const Pulse& pulse) {
-  const ClassOptions& options = options_.classes;
+  const ClassOptions& options = classes_;
   const bool shares_known = options.target_shares.kind() != SharesChoice::estimated;
   std::vector<bool> translations, cautions;
   if (options.translation != Translation::yes) translations.push_back(false);
@@ -317,7 +323,7 @@ void ClassStep::restore(const State& state, const MetricLearner::State& learned,
 void ClassStep::ask(const Matrix& x, const Matrix& z, const Pulse& pulse) {
   now_ = first_ ? std::move(*first_)
                 : judge(problem_, Clouds(x, z, space_.shard, memory_budget(options_.resources)),
-                        options_.classes, pulse);
+                        classes_, pulse);
   first_.reset();
   if (begins_) left_out_ = reliability_ = now_.left_out;
   begins_ = false;
@@ -388,8 +394,7 @@ void ClassStep::learn_head(const Matrix& x, const Matrix& z, const Pulse& pulse)
   Clouds clouds(x, z, space_.shard, memory_budget(options_.resources));
   const double unit = clouds.mean_distance(problem_.p, problem_.q);
   points.distances = std::move(clouds.distances);
-  head_ =
-      fit_classifier(std::move(points), unit, Purpose::labels, options_.classes, pulse).classifier;
+  head_ = fit_classifier(std::move(points), unit, Purpose::labels, classes_, pulse).classifier;
   // A kernel regression has the shares from its points; class means know none. The half: sure
   // shares would ask for all of the logarithm, and shares that tell nothing for none of it.
   if (head_.width == 0) head_.biases = 0.5 * shares_.shares.cwiseMax(1e-6).array().log();
@@ -408,7 +413,7 @@ ClassModel ClassStep::model() const {
   model.geodesic = geodesic_;
   model.undecided = undecided_;
   model.margin = margin();
-  model.estimated = options_.classes.target_shares.kind() == SharesChoice::estimated;
+  model.estimated = classes_.target_shares.kind() == SharesChoice::estimated;
   model.common_trust = moves_.common_trust;
   model.trust = moves_.trust;
   model.move_lengths = move_lengths_;

@@ -112,6 +112,7 @@ class ClassStep {
 
   const Space& space_;
   const Options& options_;
+  ClassOptions classes_;  // with no more landmarks than fit the memory that was asked for
   ClassProblem problem_;
   Matrix explained_;  // the source points, translated where the explanation says so
   Matrix moved_;

@@ -30,7 +30,7 @@ struct FittedClassifier {
 };
 
 /// What biases of the calibration are for: posteriors are to be probabilities under the shares of
-/// the source. For labels there are none, so that the order of the scores is kept.
+/// the source. For labels none are fitted, so that the order of the scores is kept.
 enum class Purpose { posteriors, labels };
 
 /// Widths of kernels are in units of `unit`, a squared distance. O(n^3) up to as many points as

@@ -57,10 +57,16 @@ double cloud_bytes(const Sizes& sizes, double budget) {
   return kept && sizes.ranks == 1 ? bytes : 0;
 }
 
-/// Exact systems are four matrices of all their points.
+/// As ClassStep has them.
+double landmarks_of(const Sizes& sizes, const Options& options) {
+  const int wanted = options.classes.landmarks;
+  if (options.resources.memory == 0) return wanted;
+  return landmarks_within(options.resources.memory_bytes(), wanted, sizes.points());
+}
+
 double system_bytes(const Sizes& sizes, const Options& options) {
-  const double most = options.classes.landmarks, points = sizes.points();
-  return points <= most ? 4 * 8 * points * points : landmark_bytes(most, points);
+  const double most = landmarks_of(sizes, options), points = sizes.points();
+  return points <= most ? exact_bytes(points) : landmark_bytes(most, points);
 }
 
 /// Bytes at the peak, by what they are for.
@@ -182,7 +188,7 @@ Estimate estimate(const Problem& problem, const Options& asked) {
   const bool classes = options.method == Method::class_aware;
   out.steps = learns || classes ? options.steps : 1;
   const double operation = seconds_of_an_operation();
-  const double support = std::min(sizes.points(), static_cast<double>(options.classes.landmarks));
+  const double support = std::min(sizes.points(), landmarks_of(sizes, options));
   // An eigen-decomposition and products; three systems, with their candidates.
   const double metric = learns ? 15 * std::pow(sizes.rank, 3) + sizes.pairs * sizes.rank : 0;
   const double systems =

@@ -29,8 +29,10 @@ double landmark_bytes(double landmarks, double points) {
   return 8 * (8 * landmarks + 3 * std::min<double>(points, rows_at_a_time)) * landmarks;
 }
 
-int landmarks_within(double bytes) {
-  double fits = 10, too_many = 1e6;
+int landmarks_within(double bytes, int wanted, double points) {
+  const double needed = points <= wanted ? exact_bytes(points) : landmark_bytes(wanted);
+  if (needed <= bytes) return wanted;
+  double fits = 10, too_many = std::max(wanted, 10) + 1;
   while (too_many - fits > 1) {
     const double middle = std::floor((fits + too_many) / 2);
     (landmark_bytes(middle) <= bytes ? fits : too_many) = middle;
@@ -75,7 +77,8 @@ void KernelRidge::make_kernel() {
   kernel_width_ = width_;
 }
 
-// Points go there, and little comes back. A system that fails there is made here, to the same end.
+// Points go there, and little comes back. A system that is singular there is made here, to the same
+// end.
 bool KernelRidge::fit_on_engine(const Matrix& targets, const Vector& weights, double smoothing,
                                 Index judged, const Pulse& pulse, KernelFit& fit) const {
   linalg::Engine* engine = rows_.divided() ? nullptr : linalg::current_engine();
@@ -91,6 +94,7 @@ KernelFit KernelRidge::fit(const Matrix& targets, const Vector& weights, double 
   if (pulse && !pulse()) return {};
   if (KernelFit there; fit_on_engine(targets, weights, smoothing, judged, pulse, there))
     return there;
+  if (pulse && !pulse()) return {};
   if (!exact_) return landmark_fit(targets, weights, smoothing, judged, pulse);
   if (!rows_.divided()) return exact_fit(targets, weights, smoothing, judged);
   const CommonRows last = rows_.last(judged, points_.rows());

@@ -14,12 +14,18 @@ namespace remblai {
 /// Rows of the kernel between points and landmarks that are there at a time.
 inline constexpr Index rows_at_a_time = 2048;
 
+/// The bytes that an exact system takes: four matrices of all its points.
+inline double exact_bytes(double points) {
+  return 4 * 8 * points * points;
+}
+
 /// The bytes that a system of so many landmarks takes: eight matrices of them, and three blocks of
-/// the kernel between them and some points. An exact system of as many points takes less.
+/// the kernel between them and some points.
 double landmark_bytes(double landmarks, double points = rows_at_a_time);
 
-/// With so many landmarks, and no fewer than 10, a system fits these bytes.
-int landmarks_within(double bytes);
+/// The landmarks for systems of so many points: those that are wanted, where these systems fit the
+/// bytes, and else as many as do, but no fewer than 10.
+int landmarks_within(double bytes, int wanted, double points);
 
 /// Is asked now and then during long work; false: leave the rest, and answer with what there is.
 /// May be empty. Where there are ranks all are asked together, and hear the same.

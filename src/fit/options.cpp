@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "fit/kernel_ridge.h"
 #include "remblai/error.h"
 
 namespace remblai {
@@ -76,9 +75,6 @@ Options Options::resolved() const {
   resolve(whole.lambda, 0.2, 0.1);
   resolve(whole.ridge, 0.1, 3);
   if (steps == steps_by_method) whole.steps = paper ? 100 : 3;
-  if (!paper && resources.memory > 0)
-    whole.classes.landmarks =
-        std::min(classes.landmarks, landmarks_within(resources.memory_bytes()));
   return whole;
 }
 

@@ -74,6 +74,7 @@ Vector spread_of_columns(const Domain& domain) {
 }
 
 void warn_of_a_column(const Model& model, std::vector<Warning>& list) {
+  if (model.options.resources.comm) return;  // a rank knows a share of the source
   if (model.options.preprocess != Preprocess::none || model.source.dimension() < 3 ||
       model.options.metric.kind() == MetricChoice::given)
     return;

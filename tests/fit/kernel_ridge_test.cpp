@@ -200,6 +200,19 @@ TEST(KernelRidge, PointsInOnePlaceAndWeightsOfAnySize) {
     }
 }
 
+TEST(KernelRidge, LandmarksFitTheMemory) {
+  const double mebibyte = 0x1p20;
+  EXPECT_EQ(landmarks_within(1024 * mebibyte, 3000, 1e6), 3000);
+  EXPECT_EQ(landmarks_within(20 * mebibyte, 3000, 800), 3000) << "exact systems fit";
+  for (const double bytes : {3 * mebibyte, 50 * mebibyte, 600 * mebibyte}) {
+    const int most = landmarks_within(bytes, 3000, 1e6);
+    EXPECT_LE(landmark_bytes(most), bytes);
+    EXPECT_GT(landmark_bytes(most + 1), bytes);
+    EXPECT_EQ(landmarks_within(bytes, 20, 1e6), 20);
+  }
+  EXPECT_EQ(landmarks_within(1, 3000, 800), 10);
+}
+
 TEST(KernelRidge, AnEvenSampleIsAscendingAndGrowsByMorePoints) {
   std::vector<Index> before;
   for (const Index count : {0, 1, 5, 50, 99}) {

@@ -86,22 +86,6 @@ TEST(Options, refuses_what_is_out_of_range_by_name) {
 }
 
 // A default that depends on the method is there for both, and what the caller gave is kept.
-TEST(Options, landmarks_fit_the_memory_that_was_asked_for) {
-  Options options{.method = Method::class_aware};
-  EXPECT_EQ(options.resolved().classes.landmarks, 3000);
-  options.resources.memory = 1;
-  EXPECT_EQ(options.resolved().classes.landmarks, 3000);
-  options.resources.memory = 0.05;
-  const int few = options.resolved().classes.landmarks;
-  EXPECT_LT(8.0 * 8 * few * few, 0.05 * 0x1p30);
-  EXPECT_GT(few, 500);
-  options.resources.memory = 1e-9;
-  EXPECT_EQ(options.resolved().classes.landmarks, 10);
-  options.method = Method::paper;  // which has none, and may have little memory all the same
-  EXPECT_EQ(options.resolved().classes.landmarks, 3000);
-  EXPECT_NO_THROW(options.validate());
-}
-
 TEST(Options, what_is_left_to_the_method_is_resolved) {
   const Options paper = Options().resolved();
   EXPECT_EQ(paper.lambda, 0.2);

@@ -93,7 +93,10 @@ bool CudaRidge::fit_exact(const RidgeTask& task, RidgeFit& answer) {
   // Row i is column i of the last block of L^-1.
   const Index before = n - judged;
   if (judged == 0) return true;
-  send(Matrix::Identity(judged, judged), normal_);
+  normal_.resize(judged * judged);
+  check(cudaMemsetAsync(normal_.data(), 0, static_cast<std::size_t>(judged * judged) * 8, stream_),
+        "zeros");
+  shifted(judged, 1, 1, normal_.data(), normal_.data(), stream_);
   blas_.solve_rows(false, judged, judged, root_.data() + before * n + before, n, normal_.data(),
                    judged);
   lengths_.resize(judged);

@@ -159,6 +159,12 @@ TEST_F(EngineOnGpu, KernelRegressionsAreThoseOfTheProcessor) {
       const auto goes_on = [&] { return ++asked > 0; };
       const KernelFit found = there.fit(targets, weights, 0.1, judged, goes_on);
       EXPECT_EQ(found.left_out.rows(), judged);
+      KernelFit direct;
+      const Matrix none, support = landmarks < n ? there.support() : none;
+      const std::function<bool()> always;
+      ASSERT_TRUE(linalg::current_engine()->ridge(
+          {points, support, 100, 0.1, 1e-10, targets, weights, judged, always}, direct));
+      EXPECT_EQ(direct.coefficients, found.coefficients) << "it was not made there";
       EXPECT_LT((found.left_out - wanted.left_out).norm(), 1e-9 * targets.norm());
       EXPECT_NEAR(found.missed, wanted.missed, 1e-10);
       Matrix kernel = squared_distances(points.topRows(500), here.support());
