@@ -77,8 +77,8 @@ void KernelRidge::make_kernel() {
   kernel_width_ = width_;
 }
 
-// Points go there, and little comes back. A system that is singular there is made here, to the same
-// end.
+// Points go there, and coefficients come back. A system that the engine finds singular is tried by
+// the processor, which finds the same.
 bool KernelRidge::fit_on_engine(const Matrix& targets, const Vector& weights, double smoothing,
                                 Index judged, const Pulse& pulse, KernelFit& fit) const {
   linalg::Engine* engine = rows_.divided() ? nullptr : linalg::current_engine();
